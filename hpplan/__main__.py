@@ -1,0 +1,5 @@
+"""`python -m hpplan`."""
+
+from hpplan.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""Checks from plan to diagnostics, one a file."""

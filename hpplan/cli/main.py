@@ -1,0 +1,99 @@
+"""The `hpplan` command group, and the one place where outcomes become exit statuses."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from typing import NoReturn
+
+import click
+
+from hpplan import __version__
+from hpplan.cli.output import Output
+from hpplan.errors import HpplanError
+
+COMMANDS = (
+    "normalize",
+    "validate",
+    "explain",
+    "diff",
+    "workload",
+    "route",
+    "compile",
+    "exec",
+    "schema",
+)
+"""One file of `hpplan.cli` each, which defines `command`."""
+
+BUG_STATUS = 70
+INTERRUPTED_STATUS = 130
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order in which people meet them."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of one command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"hpplan.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 all well; 1 the answer is no; 2 the question could not be asked; "
+    "3 execution broke off; 70 a bug in hpplan; 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="hpplan", message="%(prog)s %(version)s")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colour what people read. 'auto' colours on a terminal and heeds NO_COLOR and FORCE_COLOR.",
+)
+@click.pass_obj
+def cli(output: Output, color: str) -> None:
+    """Compile, check, preview and run distributed-training plans."""
+    output.color = color
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit with the status that DESIGN section 6 gives its outcome."""
+    output = Output()
+    try:
+        status = cli.main(arguments, prog_name="hpplan", standalone_mode=False, obj=output) or 0
+    except HpplanError as error:
+        output.discard()
+        output.error(error)
+        status = error.exit_status
+    except click.ClickException as error:
+        output.discard()
+        error.show()
+        status = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        output.discard()
+        status = INTERRUPTED_STATUS
+    except SystemExit as stop:
+        # click leaves this way only when the reader of --help or --version closed its end of the pipe.
+        status = 0 if stop.code == 1 else int(stop.code or 0)
+    except Exception:  # noqa: BLE001 - whatever else arrives here is our bug, and is reported as one
+        output.discard()
+        output.note(traceback.format_exc().rstrip())
+        output.note(
+            f"hpplan {__version__}: this is a bug in hpplan, not in your input. "
+            "Please report it with the text above and the command line."
+        )
+        status = BUG_STATUS
+    output.flush()
+    sys.exit(status)

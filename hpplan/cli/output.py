@@ -1,0 +1,97 @@
+"""What a command says: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from hpplan.documents.source import Sources
+    from hpplan.errors import HpplanError
+
+
+class Output:
+    """Collects results, so that standard output stays empty when a command fails.
+
+    One of these is made for each run of the command line and handed down as
+    click's context object. `sources` holds the documents that were read, for
+    the positions in error messages.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing to say."""
+        self.color = "auto"
+        self._results: list[str] = []
+        self._sources: Sources | None = None
+
+    @property
+    def sources(self) -> Sources:
+        """The documents read so far."""
+        if self._sources is None:
+            from hpplan.documents.source import Sources
+
+            self._sources = Sources()
+        return self._sources
+
+    def result(self, text: str) -> None:
+        """Keep `text` for standard output."""
+        self._results.append(text if text.endswith("\n") or not text else text + "\n")
+
+    def note(self, text: str) -> None:
+        """Write `text` to standard error at once."""
+        with contextlib.suppress(BrokenPipeError):
+            write_text(sys.stderr, text if text.endswith("\n") else text + "\n")
+
+    def error(self, error: HpplanError) -> None:
+        """Write a failure to standard error: findings with their positions, or one line."""
+        from hpplan.errors import InvalidInput
+
+        if isinstance(error, InvalidInput):
+            from hpplan.reports.concise import render
+
+            self.note(render(error.diagnostics, self.sources))
+        else:
+            self.note(f"Error: {error}")
+
+    def discard(self) -> None:
+        """Forget the results: the command failed."""
+        self._results.clear()
+
+    def flush(self) -> None:
+        """Write the results; a reader that has gone away is no failure."""
+        text = "".join(self._results)
+        self._results.clear()
+        try:
+            if text:
+                write_text(sys.stdout, text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The interpreter flushes standard output once more on exit; give it somewhere to go.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def use_color(self, stream: TextIO) -> bool:
+        """Whether to colour what people read on `stream`.
+
+        The flag, then NO_COLOR (non-empty), then FORCE_COLOR, then the
+        terminal. Only the flag colours a pipe.
+        """
+        if self.color != "auto":
+            return self.color == "always"
+        if not stream.isatty() or os.environ.get("NO_COLOR"):
+            return False
+        return bool(os.environ.get("FORCE_COLOR")) or os.environ.get("TERM") != "dumb"
+
+
+def write_text(stream: TextIO, text: str) -> None:
+    """Write UTF-8 whatever the locale; a terminal gets what its encoding can show."""
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(text)
+        return
+    encoding = (stream.encoding or "utf-8") if stream.isatty() else "utf-8"
+    stream.flush()
+    # Lone surrogates (undecodable file names) have no UTF-8 form, so they are escaped as well.
+    buffer.write(text.encode(encoding, errors="backslashreplace"))
+    buffer.flush()

@@ -1,0 +1,93 @@
+"""Data about what is wrong with an input: codes, places and findings.
+
+Nothing here knows about text: lines and columns are worked out from a
+place's path when a report is rendered (`hpplan.documents.source`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "info"]
+"""How much a finding matters; only errors change the exit status by default."""
+
+Path = tuple[str | int, ...]
+"""Keys and list indices that lead from the top of a document to a node."""
+
+Position = tuple[int, int]
+"""Line and column, both counted from 1, columns in characters."""
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of finding: its stable id, name, severity and documentation.
+
+    `doc` is Markdown under four fixed headings (`## What it finds`,
+    `## Why it hurts`, `## Example`, `## What to do`); `hpplan explain` prints it.
+    """
+
+    id: str
+    name: str
+    severity: Severity
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node of a document: the document's name and the path to the node.
+
+    `on_key` points at the mapping key instead of its value. `position` is set
+    only where there is no path to a node, as in text that does not parse.
+    `note` says what a related place has to do with the finding.
+    """
+
+    document: str
+    path: Path = ()
+    on_key: bool = False
+    position: Position | None = None
+    note: str = ""
+
+    def at(self, *keys: str | int) -> Place:
+        """Return the place of a node below this one."""
+        return Place(self.document, (*self.path, *keys))
+
+    def key(self, *keys: str | int) -> Place:
+        """Return the place of a mapping key below this node."""
+        return Place(self.document, (*self.path, *keys), on_key=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: what is wrong, where, and the way out."""
+
+    code: Code
+    message: str
+    place: Place
+    hint: str | None = None
+    related: tuple[Place, ...] = ()
+    severity: Severity | None = None
+    """Overrides the severity of the code, as `--strict` does."""
+
+    @property
+    def level(self) -> Severity:
+        """The severity in force."""
+        return self.severity or self.code.severity
+
+
+def show_path(path: Path) -> str:
+    """Spell a path the way messages do: `param_plan.'a.b'.in_src`, `rules[0]`.
+
+    >>> show_path(("param_plan", "model.norm", "params", 0))
+    "param_plan.'model.norm'.params[0]"
+    """
+    spelled = ""
+    for key in path:
+        if isinstance(key, int):
+            spelled += f"[{key}]"
+        else:
+            name = key if key.isidentifier() else f"'{key}'"
+            spelled += f".{name}" if spelled else name
+    return spelled

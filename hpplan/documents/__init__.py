@@ -1,0 +1,1 @@
+"""Text on disk to data that knows its positions, and back."""

@@ -1,0 +1,1 @@
+"""Runs routes with real collectives; the only package that imports torch."""

@@ -1,0 +1,1 @@
+"""Passes from plan to plan, one a file."""

@@ -1,0 +1,1 @@
+"""What a frozen plan is: fields, placements, rules and strategies."""

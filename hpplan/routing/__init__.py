@@ -1,0 +1,1 @@
+"""Workload and mesh to routes; no torch."""
