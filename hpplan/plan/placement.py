@@ -1,0 +1,57 @@
+"""Placements: how one axis of the mesh lays out one tensor."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+PLACEMENT_PATTERN = r"^(R|P\([^()\s]+\)|S\((0|-?[1-9][0-9]*)\)|SS\((0|-?[1-9][0-9]*),[1-9][0-9]*\))$"
+"""The whole spelling of a placement, in the syntax that Python, Rust and ECMA 262 share."""
+
+_FORM = re.compile(
+    r"(?P<replicate>R)"
+    r"|P\((?P<op>[^()\s]+)\)"
+    r"|S\((?P<shard>0|-?[1-9][0-9]*)\)"
+    r"|SS\((?P<strided>0|-?[1-9][0-9]*),(?P<factor>[1-9][0-9]*)\)"
+)
+
+
+class Placement(NamedTuple):
+    """One parsed placement.
+
+    `dim` is the tensor dimension that `S(d)` and `SS(d,f)` split, already
+    turned from `-d-1` into `d` where the split is `uneven`.
+    """
+
+    kind: Literal["R", "P", "S", "SS"]
+    op: str | None = None
+    dim: int | None = None
+    factor: int | None = None
+    uneven: bool = False
+
+
+REPLICATE = Placement("R")
+"""What an axis that a placement mapping leaves out means."""
+
+
+@lru_cache(maxsize=4096)
+def parse_placement(text: str) -> Placement:
+    """Parse `R`, `P(op)`, `S(d)` or `SS(d,f)`; raise ValueError for anything else.
+
+    >>> parse_placement("S(-1)")
+    Placement(kind='S', op=None, dim=0, factor=None, uneven=True)
+    """
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no placement")
+    if found["replicate"]:
+        return REPLICATE
+    if found["op"]:
+        return Placement("P", op=found["op"])
+    written = int(found["shard"] or found["strided"])
+    uneven = written < 0
+    dim = -written - 1 if uneven else written
+    if found["factor"]:
+        return Placement("SS", dim=dim, factor=int(found["factor"]), uneven=uneven)
+    return Placement("S", dim=dim, uneven=uneven)
