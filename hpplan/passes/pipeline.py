@@ -1,0 +1,77 @@
+"""The passes in the order they run, and the run itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from hpplan.passes.ep_strip import EpStrip
+from hpplan.passes.external_state_strip import ExternalStateStrip
+from hpplan.passes.resolution import resolve_rules
+from hpplan.passes.shared_class_mark import SharedClassMark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hpplan.diagnostics import Diagnostic
+    from hpplan.passes.change import Change
+    from hpplan.passes.facts import Facts
+    from hpplan.plan.model import Plan
+    from hpplan.plan.rules import RuleSet
+    from hpplan.plan.strategies import StrategyTable
+
+
+class Pass(Protocol):
+    """A function from plan to plan that says what it changed and why."""
+
+    @property
+    def name(self) -> str:
+        """The pass's kebab-case name."""
+
+    def apply(self, plan: Plan, facts: Facts) -> tuple[Plan, list[Change]]:
+        """Return the new plan and the changes, sharing with the old plan what stays."""
+
+
+PASSES: tuple[Pass, ...] = (
+    EpStrip(),
+    ExternalStateStrip(),
+    SharedClassMark(),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Normalized:
+    """A plan after the passes, with every change and what is odd about the rules.
+
+    Changes are in the order of the passes, and sorted by FQN within one.
+    """
+
+    plan: Plan
+    passes: tuple[str, ...]
+    changes: tuple[Change, ...]
+    warnings: tuple[Diagnostic, ...]
+
+
+def normalize(
+    plan: Plan,
+    rules: RuleSet,
+    strategies: StrategyTable,
+    *,
+    model_type: str | None = None,
+    passes: Sequence[Pass] = PASSES,
+    after: Callable[[Pass, Plan], None] | None = None,
+) -> Normalized:
+    """Run passes over a plan, which stays as it is.
+
+    `model_type` wins over that of the rules, which wins over that of the plan.
+    `after` is called with each pass and the plan it made.
+    """
+    model = model_type or rules.model_type or plan.model_type
+    facts, warnings = resolve_rules(plan, rules.rules, strategies, model)
+    changes: list[Change] = []
+    for step in passes:
+        plan, made = step.apply(plan, facts)
+        changes += sorted(made, key=lambda change: (change.fqn, change.field))
+        if after is not None:
+            after(step, plan)
+    return Normalized(plan, tuple(step.name for step in passes), tuple(changes), tuple(warnings))

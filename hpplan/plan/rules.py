@@ -1,0 +1,247 @@
+"""Inline rules: which modules a strategy or a replacement applies to, and where rules come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import SchemaValidator, core_schema
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.errors import InvalidInput
+from hpplan.plan.codes import MISSING_FIELD, NO_RULES, UNKNOWN_CONDITION
+from hpplan.plan.shape import MAPPING, NAMES, TEXT, check_shape, described, one_of, record
+from hpplan.plan.strategies import STRATEGIES, Strategy, strategies_from
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hpplan.documents.reader import Document
+    from hpplan.plan.model import Plan
+
+CONDITIONS = ("ep", "cp", "low_precision")
+"""What `when` may say: an axis that must be active, or (for replacements) low precision."""
+
+_MATCH_FIELDS = ("fqns", "match", "fqn")
+"""Where a record says what it matches; the first that is there counts."""
+
+_TARGET_FIELDS = {
+    "local_compute": ("local_compute_fn", "local_compute_target"),
+    "inner_wrapper": ("inner_wrapper", "inner_wrapper_target"),
+    "replace": ("replace_module", "replace_target", "factory"),
+}
+"""The spellings of each target: HyperParallel's YAML first, then its IR."""
+
+_PATTERNS = one_of(TEXT, NAMES, belongs="a pattern or a list of patterns")
+_TARGET = one_of(TEXT, MAPPING, belongs="a dotted name or a mapping with `_target_`")
+
+RULE_SCHEMA = record(
+    {
+        "match": described(_PATTERNS, "FQN patterns: case-sensitive fnmatch over the whole FQN."),
+        "fqns": described(_PATTERNS, "The same as match; wins over it."),
+        "fqn": described(_PATTERNS, "The same as match; gives way to it."),
+        "when": described(TEXT, "ep or cp: only when that axis is active; low_precision: replacements only."),
+        "local_compute_fn": described(_TARGET, "Strategy that replaces forward with local compute."),
+        "local_compute_target": _TARGET,
+        "inner_wrapper": described(_TARGET, "Strategy that wraps a part of forward."),
+        "inner_wrapper_target": _TARGET,
+        "replace_module": described(_TARGET, "What takes the module's place."),
+        "replace_target": _TARGET,
+        "factory": _TARGET,
+    },
+    title="Inline rule",
+)
+_RULES = core_schema.list_schema(RULE_SCHEMA, strict=True)
+RULES_SCHEMA = record(
+    {
+        "model_type": described(TEXT, "Model type that strategies are resolved for."),
+        "rules": described(_RULES, "Inline rules."),
+        "plan_overrides": described(_RULES, "The rules of a HyperParallel training YAML."),
+        "strategies": described(STRATEGIES, "Strategies that join the built-in ones and win over them."),
+    },
+    title="Rules",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One inline rule: FQN patterns, and the targets that apply to what they match."""
+
+    patterns: tuple[str, ...]
+    local_compute_target: str | None
+    inner_wrapper_target: str | None
+    replace_target: str | None
+    when: str | None
+    place: Place
+    target_fields: Mapping[str, str]
+    """How the record spells each target it has: `local_compute`, `inner_wrapper`, `replace`."""
+
+    def target_place(self, role: str) -> Place:
+        """Return the place of a target."""
+        return self.place.at(self.target_fields[role])
+
+    def holds(self, plan: Plan) -> bool:
+        """Whether `when` lets the rule apply to a plan, as far as the plan can tell."""
+        return self.when not in {"ep", "cp"} or plan.size(str(self.when)) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The rules of a run, with the strategies and the model type that came with them."""
+
+    rules: tuple[Rule, ...]
+    strategies: tuple[Strategy, ...] = ()
+    model_type: str | None = None
+
+
+def load_rules(document: Document) -> RuleSet:
+    """Return the rules of a rules file or of a HyperParallel training YAML.
+
+    Raises InvalidInput with everything that is wrong with them.
+    """
+    data, place = document.data, document.place
+    field = next((name for name in ("rules", "plan_overrides") if name in data), None)
+    if field is None:
+        raise InvalidInput(
+            [
+                Diagnostic(
+                    NO_RULES,
+                    "this file has neither `rules` nor `plan_overrides`",
+                    place,
+                    hint="name the list `rules`; a file without rules says `rules: []`",
+                )
+            ]
+        )
+    ours = ("model_type", "strategies", field) if field == "rules" else (field,)
+    data = {name: data[name] for name in ours if name in data}
+    problems = list(check_shape(_validator(), data, place))
+    if problems:
+        raise InvalidInput(problems)
+    rules = _rules(data[field], place.at(field), problems, every_record_is_a_rule=field == "rules")
+    if problems:
+        raise InvalidInput(problems)
+    strategies = strategies_from(data.get("strategies", []), place.at("strategies"))
+    return RuleSet(rules, strategies, data.get("model_type"))
+
+
+def rules_of_plan(plan: Plan) -> RuleSet:
+    """Return the rules that a plan carries: `module_overrides`, then `injections`."""
+    problems: list[Diagnostic] = []
+    rules: list[Rule] = []
+    for field in ("module_overrides", "injections"):
+        records, place = plan.data.get(field, []), plan.place.at(field)
+        shape = list(check_shape(_validator(), {"rules": records}, plan.place))
+        problems += (
+            Diagnostic(item.code, item.message, place.at(*item.place.path[1:]), item.hint) for item in shape
+        )
+        if not shape:
+            rules += _rules(records, place, problems, every_record_is_a_rule=False)
+    if problems:
+        raise InvalidInput(problems)
+    return RuleSet(tuple(rules))
+
+
+def _rules(
+    records: list[dict[str, Any]],
+    place: Place,
+    problems: list[Diagnostic],
+    *,
+    every_record_is_a_rule: bool,
+) -> tuple[Rule, ...]:
+    """Read records; those that concern nothing of ours are passed over unless every one must be a rule."""
+    rules = []
+    for index, item in enumerate(records):
+        here = place.at(index)
+        targets = {role: _target(item, names, here, problems) for role, names in _TARGET_FIELDS.items()}
+        if not any(targets.values()):
+            if every_record_is_a_rule and not any(
+                name in item for names in _TARGET_FIELDS.values() for name in names
+            ):
+                problems.append(
+                    Diagnostic(
+                        MISSING_FIELD,
+                        "this rule has no target",
+                        here,
+                        hint="give it `local_compute_fn`, `inner_wrapper` or `replace_module`",
+                    )
+                )
+            continue
+        matched = next((name for name in _MATCH_FIELDS if name in item), None)
+        if matched is None:
+            problems.append(
+                Diagnostic(
+                    MISSING_FIELD,
+                    "this rule does not say what it matches",
+                    here,
+                    hint="give it `match` with an FQN pattern",
+                )
+            )
+            continue
+        patterns = item[matched]
+        rule = Rule(
+            patterns=(patterns,) if isinstance(patterns, str) else tuple(patterns),
+            local_compute_target=targets["local_compute"],
+            inner_wrapper_target=targets["inner_wrapper"],
+            replace_target=targets["replace"],
+            when=item.get("when"),
+            place=here,
+            target_fields={
+                role: name
+                for role, names in _TARGET_FIELDS.items()
+                for name in names
+                if targets[role] and name in item
+            },
+        )
+        problems += _check_condition(rule)
+        rules.append(rule)
+    return tuple(rules)
+
+
+def _target(
+    item: Mapping[str, Any], names: tuple[str, ...], place: Place, problems: list[Diagnostic]
+) -> str | None:
+    """Return the dotted name under the first spelling that is there."""
+    name = next((name for name in names if name in item), None)
+    if name is None:
+        return None
+    target = item[name]
+    if isinstance(target, dict):
+        key = "_target_" if "_target_" in target else "target"
+        target = target.get(key)
+        if not isinstance(target, str):
+            problems.append(
+                Diagnostic(
+                    MISSING_FIELD,
+                    f"`{name}` has no `_target_` that is a string",
+                    place.at(name),
+                    hint="write {_target_: package.module.function}",
+                )
+            )
+            return None
+    return str(target)
+
+
+def _check_condition(rule: Rule) -> Iterator[Diagnostic]:
+    if rule.when is None:
+        return
+    place = rule.place.at("when")
+    if rule.when not in CONDITIONS:
+        yield Diagnostic(
+            UNKNOWN_CONDITION,
+            f"`when` says '{rule.when}'",
+            place,
+            hint=f"write one of {', '.join(CONDITIONS)}",
+        )
+    elif rule.when == "low_precision" and rule.replace_target is None:
+        yield Diagnostic(
+            UNKNOWN_CONDITION,
+            "`low_precision` applies to replacements, and this rule replaces no module",
+            place,
+            hint="write ep or cp, or leave `when` out",
+        )
+
+
+@cache
+def _validator() -> SchemaValidator:
+    return SchemaValidator(RULES_SCHEMA)

@@ -1,0 +1,249 @@
+"""Strategies: what an inline rule's target does, and where strategies come from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import SchemaValidator, core_schema
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.errors import InvalidInput
+from hpplan.plan.codes import BROKEN_STRATEGY_PLUGIN, NO_RULES, STRATEGY_CLASH
+from hpplan.plan.shape import NAMES, TEXT, check_shape, described, record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from importlib.metadata import EntryPoint
+
+    from hpplan.documents.reader import Document
+
+MOE_EP_ROUTED = "moe_ep_routed"
+CP_ATTENTION = "cp_attention"
+
+STRATEGY_SCHEMA = record(
+    {
+        "target": described(TEXT, "Dotted name of the function that rules point at."),
+        "kind": described(TEXT, "What it does, such as moe_ep_routed."),
+        "target_class": described(TEXT, "The class whose forward it replaces."),
+        "strip_boundary_subpatterns": described(
+            NAMES, "Sub-modules that its forward owns: fnmatch over the FQN below the module."
+        ),
+        "model_types": described(NAMES, "Model types it serves; absent means any."),
+    },
+    required=("target", "kind"),
+    title="Strategy",
+)
+STRATEGIES = core_schema.list_schema(STRATEGY_SCHEMA, strict=True)
+STRATEGIES_SCHEMA = record({"strategies": STRATEGIES}, required=("strategies",), title="Strategies")
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """The class whose `forward` a target replaces, and the sub-modules that forward owns.
+
+    `target_class` is None for strategies that replace no forward, such as
+    `cp_attention`. `model_types` is None where any model type will do.
+    """
+
+    target: str
+    kind: str
+    target_class: str | None = None
+    strip_boundary_subpatterns: tuple[str, ...] = ()
+    model_types: tuple[str, ...] | None = None
+    place: Place | None = None
+
+    def serves(self, model_type: str | None) -> bool:
+        """Whether the strategy may be used for a model type; an unknown one is no obstacle."""
+        return model_type is None or self.model_types is None or model_type in self.model_types
+
+
+BUILT_IN = (
+    Strategy(
+        target="hyper_parallel.models.qwen3_moe.adapter.distributed.expert_parallel.qwen3moe_ep_compute_fn",
+        kind=MOE_EP_ROUTED,
+        target_class="Qwen3MoeSparseMoeBlock",
+    ),
+    Strategy(
+        target="hyper_parallel.distributed.expert_parallel.recipes.deepseekv3_ep_compute_fn",
+        kind=MOE_EP_ROUTED,
+        target_class="DeepseekV3MoE",
+        strip_boundary_subpatterns=("experts.*", "shared_experts"),
+    ),
+)
+
+_ADAPTER_TARGET = re.compile(r"hyper_parallel\.models\.[^.]+\.adapter\..+")
+
+
+class StrategyTable:
+    """Strategies by exact target; later sources win over earlier ones."""
+
+    def __init__(self, *sources: Iterable[Strategy]) -> None:
+        """Join the sources."""
+        self._by_target = {strategy.target: strategy for source in sources for strategy in source}
+
+    def __iter__(self) -> Iterator[Strategy]:
+        """Yield the strategies in force."""
+        return iter(self._by_target.values())
+
+    def known(self, target: str) -> Strategy | None:
+        """Return the strategy with this target, whatever model types it serves."""
+        return self._by_target.get(target)
+
+    def resolve(self, target: str, model_type: str | None, *, inner_wrapper: bool = False) -> Strategy | None:
+        """Return the strategy of a target for a model type, or None where there is none.
+
+        An inner wrapper from a family's adapter needs no declaration: it is
+        context-parallel attention.
+        """
+        found = self._by_target.get(target)
+        if found is not None:
+            return found if found.serves(model_type) else None
+        if inner_wrapper and _ADAPTER_TARGET.fullmatch(target):
+            return Strategy(target=target, kind=CP_ATTENTION)
+        return None
+
+
+def strategy_from(data: Mapping[str, Any], place: Place | None = None) -> Strategy:
+    """Return the strategy that data of `STRATEGY_SCHEMA` declares."""
+    model_types = data.get("model_types")
+    return Strategy(
+        target=data["target"],
+        kind=data["kind"],
+        target_class=data.get("target_class"),
+        strip_boundary_subpatterns=tuple(data.get("strip_boundary_subpatterns", ())),
+        model_types=None if model_types is None else tuple(model_types),
+        place=place,
+    )
+
+
+def strategies_from(data: list[dict[str, Any]], place: Place) -> tuple[Strategy, ...]:
+    """Return the strategies of one file; raise InvalidInput where one declares a target twice."""
+    strategies = tuple(strategy_from(item, place.at(index)) for index, item in enumerate(data))
+    problems = []
+    first: dict[str, Place] = {}
+    for index, strategy in enumerate(strategies):
+        here = place.at(index, "target")
+        if strategy.target in first:
+            earlier = first[strategy.target]
+            problems.append(
+                Diagnostic(
+                    STRATEGY_CLASH,
+                    f"the strategy '{strategy.target}' is declared twice in this file",
+                    here,
+                    hint="remove one of the two, or give it another target",
+                    related=(Place(earlier.document, earlier.path, note="first declared here"),),
+                )
+            )
+        first.setdefault(strategy.target, here)
+    if problems:
+        raise InvalidInput(problems)
+    return strategies
+
+
+def load_strategies(document: Document) -> tuple[Strategy, ...]:
+    """Return the strategies of a `--strategies` file; raise InvalidInput when it is none."""
+    if "strategies" not in document.data:
+        raise InvalidInput(
+            [
+                Diagnostic(
+                    NO_RULES,
+                    "this file has no `strategies`",
+                    document.place,
+                    hint="name the list `strategies`",
+                )
+            ]
+        )
+    problems = list(check_shape(_validator(), document.data, document.place))
+    if problems:
+        raise InvalidInput(problems)
+    return strategies_from(document.data["strategies"], document.place.at("strategies"))
+
+
+def installed_strategies() -> tuple[Strategy, ...]:
+    """Return the strategies of installed packages (entry-point group `hpplan.strategies`).
+
+    Raises InvalidInput where an entry point does not load, or where two of
+    them, or one of them and a built-in strategy, share a target.
+    """
+    owners = {strategy.target: "hpplan" for strategy in BUILT_IN}
+    found: list[Strategy] = []
+    problems: list[Diagnostic] = []
+    for name, data in _installed(problems):
+        place = Place(f"entry point {name}")
+        items = data if isinstance(data, list | tuple) else [data]
+        shape = list(check_shape(_validator(), {"strategies": list(items)}, place))
+        if shape:
+            problems += (
+                Diagnostic(BROKEN_STRATEGY_PLUGIN, f"{problem.message} in the entry point '{name}'", place)
+                for problem in shape
+            )
+            continue
+        for strategy in (strategy_from(item, place) for item in items):
+            if strategy.target in owners:
+                problems.append(
+                    Diagnostic(
+                        STRATEGY_CLASH,
+                        f"the strategy '{strategy.target}' of the entry point '{name}' "
+                        f"is already declared by {owners[strategy.target]}",
+                        place,
+                        hint="give it another target, or uninstall one of the two packages",
+                    )
+                )
+            owners.setdefault(strategy.target, f"the entry point '{name}'")
+            found.append(strategy)
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(found)
+
+
+def _installed(problems: list[Diagnostic]) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the content of each entry point, in the order of names."""
+    if not _some_package_declares_strategies():
+        return
+    from importlib.metadata import entry_points
+
+    for point in sorted(entry_points(group="hpplan.strategies"), key=lambda point: (point.name, point.value)):
+        content, failure = _load(point)
+        if failure is None:
+            yield point.name, content
+        else:
+            problems.append(
+                Diagnostic(
+                    BROKEN_STRATEGY_PLUGIN,
+                    f"the entry point '{point.name}' ({point.value}) does not load: {failure}",
+                    Place(f"entry point {point.name}"),
+                    hint="correct or uninstall the package that declares it",
+                )
+            )
+
+
+def _load(point: EntryPoint) -> tuple[Any, Exception | None]:
+    try:
+        content = point.load()
+        return content() if callable(content) else content, None
+    except Exception as error:  # noqa: BLE001 - foreign code may raise anything while it is imported
+        return None, error
+
+
+def _some_package_declares_strategies() -> bool:
+    """Look for the group's name before importlib.metadata is imported.
+
+    Most environments declare none, and importlib.metadata costs a quarter of
+    the whole start of `hpplan normalize`.
+    """
+    import sys
+    from pathlib import Path
+
+    return any(
+        b"hpplan.strategies" in file.read_bytes()
+        for folder in sys.path
+        for file in Path(folder).glob("*-info/entry_points.txt")
+    )
+
+
+@cache
+def _validator() -> SchemaValidator:
+    return SchemaValidator(STRATEGIES_SCHEMA)
