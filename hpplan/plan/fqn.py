@@ -34,8 +34,8 @@ class FqnIndex:
 
     def __init__(self, names: Iterable[str]) -> None:
         """Index the names, in any order."""
-        self._names = sorted(names)
-        self._members = frozenset(self._names)
+        self._members = frozenset(names)
+        self._names = sorted(self._members)
         self._reversed: list[str] | None = None
 
     def below(self, fqn: str) -> Sequence[str]:

@@ -1,0 +1,105 @@
+"""Options and inputs that several commands share: plans, rules and strategies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hpplan.cli.output import Output
+    from hpplan.diagnostics import Diagnostic
+    from hpplan.plan.model import Plan
+    from hpplan.plan.rules import RuleSet
+    from hpplan.plan.strategies import StrategyTable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+PATH = click.Path(path_type=str, allow_dash=True)
+"""A file to read; `-` is standard input. Whether it can be read is found out by reading it."""
+
+
+def rule_options(function: F) -> F:
+    """Add `--rules`, `--strategies` and `--model-type`."""
+    for option in (
+        click.option(
+            "--model-type", metavar="T", help="Model type; wins over that of the rules and the plan."
+        ),
+        click.option(
+            "--strategies",
+            "strategies_file",
+            type=PATH,
+            metavar="FILE",
+            help="Strategies that join the others and win.",
+        ),
+        click.option(
+            "--rules",
+            "rules_file",
+            type=PATH,
+            metavar="FILE",
+            help="Inline rules, or a HyperParallel training YAML. Default: the rules in the plan itself.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+class RuleInputs:
+    """The rules and strategies of a run, for each of its plans."""
+
+    def __init__(self, output: Output, rules_file: str | None, strategies_file: str | None) -> None:
+        """Read what the options name; raise InvalidInput where it is wrong."""
+        from hpplan.documents.reader import read_document
+        from hpplan.plan.rules import load_rules
+        from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, load_strategies
+
+        self._rules = (
+            load_rules(read_document(rules_file, output.sources)) if rules_file is not None else None
+        )
+        given = (
+            load_strategies(read_document(strategies_file, output.sources))
+            if strategies_file is not None
+            else ()
+        )
+        of_rules = self._rules.strategies if self._rules is not None else ()
+        self.strategies: StrategyTable = StrategyTable(BUILT_IN, installed_strategies(), of_rules, given)
+
+    def rules(self, plan: Plan) -> RuleSet:
+        """Return the rules for a plan: those of the file, else its own."""
+        if self._rules is not None:
+            return self._rules
+        from hpplan.plan.rules import rules_of_plan
+
+        return rules_of_plan(plan)
+
+
+def read_plan(output: Output, path: str) -> Plan:
+    """Read a plan; raise UnusableRequest or InvalidInput."""
+    from hpplan.documents.reader import read_document
+    from hpplan.plan.model import load_plan
+
+    return load_plan(read_document(path, output.sources))
+
+
+def only_one_standard_input(paths: Iterable[str | None]) -> None:
+    """Refuse a command line that would read standard input twice."""
+    if sum(path == "-" for path in paths) > 1:
+        raise click.UsageError("standard input ('-') can be read only once")
+
+
+def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: bool) -> None:
+    """Write warnings to standard error; with `strict`, raise them as errors."""
+    from dataclasses import replace
+
+    from hpplan.errors import InvalidInput
+
+    found = list(warnings)
+    if not found:
+        return
+    if strict:
+        raise InvalidInput(replace(item, severity="error") for item in found)
+    from hpplan.reports.concise import render
+
+    output.note(render(found, output.sources))

@@ -1,0 +1,292 @@
+"""`hpplan normalize`: run the passes and emit the normalized plan."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import click
+
+from hpplan.cli.inputs import (
+    PATH,
+    RuleInputs,
+    note_warnings,
+    only_one_standard_input,
+    rule_options,
+)
+
+if TYPE_CHECKING:
+    from hpplan.cli.output import Output
+    from hpplan.documents.source import Source
+    from hpplan.passes.pipeline import Normalized, Pass
+    from hpplan.plan.model import Plan
+
+Format = Literal["yaml", "json"]
+
+
+@click.command("normalize", short_help="Run the passes over plans and emit the normalized plans.")
+@click.argument("plans", nargs=-1, required=True, type=PATH, metavar="PLAN...")
+@rule_options
+@click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
+@click.option("-w", "--write", is_flag=True, help="Write each plan back to its own file.")
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["yaml", "json"]),
+    help="Format to write. Default: by the name of the file written, else that of the plan.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing; exit with 1 and name what would change in the plan, or in FILE with -o.",
+)
+@click.option(
+    "--diff", is_flag=True, help="Write nothing; print a unified diff, and exit with 1 where there is one."
+)
+@click.option("--changes", is_flag=True, help="Print what each pass did and why, instead of the plan.")
+@click.option("--passes", "pass_names", metavar="A,B", help="Run only these passes, in their usual order.")
+@click.option(
+    "--print-after",
+    multiple=True,
+    metavar="PASS",
+    help="Print the plan after PASS ('all': each) to standard error.",
+)
+@click.option("--bare", is_flag=True, help="Leave out the normalization record.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.pass_obj
+def command(
+    output: Output,
+    plans: tuple[str, ...],
+    rules_file: str | None,
+    strategies_file: str | None,
+    model_type: str | None,
+    output_file: str | None,
+    format_name: Format | None,
+    pass_names: str | None,
+    print_after: tuple[str, ...],
+    *,
+    write: bool,
+    check: bool,
+    diff: bool,
+    changes: bool,
+    bare: bool,
+    strict: bool,
+) -> int:
+    """Run ep-strip, external-state-strip and shared-class-mark over plans.
+
+    The normalized plan goes to standard output, or where -o or --write say.
+    A PLAN of '-' is read from standard input. Comments are not kept, except
+    those before the first line of the plan.
+    """
+    _check_options(
+        plans, rules_file, strategies_file, output_file, write=write, check=check, diff=diff, changes=changes
+    )
+    passes = _chosen_passes(pass_names)
+    shown = _shown_passes(print_after)
+    runs = _run(
+        output,
+        plans,
+        RuleInputs(output, rules_file, strategies_file),
+        model_type,
+        passes,
+        shown,
+        bare=bare,
+        strict=strict,
+    )
+    target_format = format_name or _format_of_name(output_file)
+    if check or diff:
+        return _compare(output, runs, output_file, target_format, diff=diff)
+    for run in runs:
+        target = run.path if write else output_file
+        text = run.text(target_format)
+        if target is not None and target != "-":
+            _write(output, run, target, text)
+        elif not changes:
+            output.result(text)
+    if changes:
+        _show_changes(output, runs, as_json=format_name == "json")
+    return 0
+
+
+class _Run(NamedTuple):
+    """One plan, as it was read and as it became."""
+
+    path: str
+    before: Plan
+    after: Plan
+    normalized: Normalized
+    source: Source
+
+    def text(self, format_name: Format | None) -> str:
+        """Return the canonical text of the normalized plan."""
+        return _text(self.after, format_name or self.source.format, self.source.header)
+
+
+def _text(plan: Plan, format_name: Format, header: str = "") -> str:
+    from hpplan.documents.writer import dump_json, dump_yaml
+    from hpplan.plan.model import KEY_ORDER
+
+    return dump_json(plan.data) if format_name == "json" else dump_yaml(plan.data, KEY_ORDER, header)
+
+
+def _run(
+    output: Output,
+    paths: tuple[str, ...],
+    inputs: RuleInputs,
+    model_type: str | None,
+    passes: tuple[Pass, ...],
+    shown: frozenset[str],
+    *,
+    bare: bool,
+    strict: bool,
+) -> list[_Run]:
+    """Normalize every plan before anything is written; raise InvalidInput with what is wrong in any."""
+    from hpplan.documents.reader import read_document
+    from hpplan.errors import InvalidInput
+    from hpplan.passes.pipeline import normalize
+    from hpplan.passes.record import with_record, without_record
+    from hpplan.plan.model import load_plan
+
+    def show(step: Pass, plan: Plan) -> None:
+        if step.name in shown:
+            output.note(f"# after {step.name}\n{_text(plan, 'yaml')}")
+
+    runs, problems, warnings = [], [], []
+    for path in paths:
+        try:
+            document = read_document(path, output.sources)
+            plan = load_plan(document)
+            rules = inputs.rules(plan)
+        except InvalidInput as error:
+            problems += error.diagnostics
+            continue
+        normalized = normalize(
+            plan,
+            rules,
+            inputs.strategies,
+            model_type=model_type,
+            passes=passes,
+            after=show if shown else None,
+        )
+        warnings += normalized.warnings
+        after = without_record(normalized.plan) if bare else with_record(plan, normalized)
+        runs.append(_Run(path, plan, after, normalized, document.source))
+    if problems:
+        raise InvalidInput(problems)
+    # Several plans may share one rules file, and then each of them finds the same fault in it.
+    note_warnings(output, dict.fromkeys(warnings), strict=strict)
+    return runs
+
+
+def _check_options(
+    plans: tuple[str, ...],
+    rules_file: str | None,
+    strategies_file: str | None,
+    output_file: str | None,
+    *,
+    write: bool,
+    check: bool,
+    diff: bool,
+    changes: bool,
+) -> None:
+    only_one_standard_input((*plans, rules_file, strategies_file))
+    if write and output_file is not None:
+        raise click.UsageError("-w writes each plan to its own file, and -o names another; give one of them")
+    if write and (check or diff):
+        raise click.UsageError("--check and --diff write nothing; leave out -w")
+    if write and "-" in plans:
+        raise click.UsageError("standard input ('-') has no file to write to; leave out -w")
+    if changes and (check or diff):
+        raise click.UsageError("--changes and --check or --diff are two answers; ask for one of them")
+    if len(plans) > 1 and output_file is not None:
+        raise click.UsageError("-o names one file for several plans; use -w, or one call for each plan")
+    if len(plans) > 1 and not (write or check or diff or changes):
+        raise click.UsageError("several plans need -w, --check, --diff or --changes")
+    if output_file == "-" and (check or diff):
+        raise click.UsageError("--check and --diff compare with a file; '-' is none")
+
+
+def _chosen_passes(names: str | None) -> tuple[Pass, ...]:
+    from hpplan.passes.pipeline import PASSES
+
+    if names is None:
+        return PASSES
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    _refuse_unknown(wanted, "--passes")
+    return tuple(step for step in PASSES if step.name in wanted)
+
+
+def _shown_passes(names: tuple[str, ...]) -> frozenset[str]:
+    from hpplan.passes.pipeline import PASSES
+
+    if "all" in names:
+        return frozenset(step.name for step in PASSES)
+    _refuse_unknown(names, "--print-after")
+    return frozenset(names)
+
+
+def _refuse_unknown(names: list[str] | tuple[str, ...], option: str) -> None:
+    from hpplan.passes.pipeline import PASSES
+
+    known = [step.name for step in PASSES]
+    for name in names:
+        if name not in known:
+            raise click.BadParameter(
+                f"'{name}' is no pass; the passes are {', '.join(known)}", param_hint=f"'{option}'"
+            )
+
+
+def _format_of_name(path: str | None) -> Format | None:
+    if path is None:
+        return None
+    if path.endswith(".json"):
+        return "json"
+    return "yaml" if path.endswith((".yaml", ".yml")) else None
+
+
+def _write(output: Output, run: _Run, target: str, text: str) -> None:
+    from hpplan.documents.writer import replace_file
+    from hpplan.reports.changes import summarize
+
+    if replace_file(target, text) and target == run.path and run.source.has_comments:
+        output.note(f"{target}: comments after the first line of the plan were not kept")
+    output.note(f"{target}: {summarize(run.normalized.changes)}")
+
+
+def _compare(
+    output: Output, runs: list[_Run], output_file: str | None, format_name: Format | None, *, diff: bool
+) -> int:
+    """Compare each normalized plan with the file it would go to."""
+    from hpplan.documents.reader import read_document
+    from hpplan.reports.changes import unified_diff, would_change
+
+    status = 0
+    for run in runs:
+        base = read_document(output_file or run.path, output.sources) if output_file else None
+        name = output_file or run.path
+        source = output.sources.get(base.place.document if base else run.before.place.document)
+        assert source is not None
+        before = base.data if base else run.before.data
+        text = run.text(format_name or source.format)
+        if text == source.text:
+            continue
+        status = 1
+        output.result(
+            unified_diff(source.text, text, name) if diff else would_change(name, before, run.after.data)
+        )
+    return status
+
+
+def _show_changes(output: Output, runs: list[_Run], *, as_json: bool) -> None:
+    from hpplan.reports.changes import render_json, render_plain, render_terminal
+
+    if as_json:
+        output.result(render_json([(run.path, run.normalized.changes) for run in runs]))
+        return
+    for run in runs:
+        if sys.stdout.isatty():
+            output.result(
+                render_terminal(run.path, run.normalized.changes, color=output.use_color(sys.stdout))
+            )
+        else:
+            output.result(render_plain(run.path, run.normalized.changes))
