@@ -25,19 +25,7 @@ def naive_normalize(plan: dict[str, Any], rules: list[dict[str, Any]]) -> dict[s
     entries = plan["param_plan"]
     remembered = dict(classes)
 
-    doomed = set()
-    for rule in rules:
-        target_class, strip_patterns = STRATEGIES.get(rule["local_compute_fn"], (None, []))
-        patterns = [rule["match"]] if isinstance(rule["match"], str) else rule["match"]
-        for fqn, class_name in classes.items():
-            if class_name != target_class or not any(fnmatchcase(fqn, pattern) for pattern in patterns):
-                continue
-            doomed.add(fqn)
-            for other in entries:
-                if other.startswith(fqn + "."):
-                    suffix = other[len(fqn) + 1 :]
-                    if any(fnmatchcase(suffix, pattern) for pattern in strip_patterns):
-                        doomed.add(other)
+    doomed = {fqn for rule in rules for fqn in _ep_doomed(rule, entries, classes)}
     _strip(doomed, entries, classes)
 
     external = plan.get("external_state_classes", [])
@@ -49,6 +37,23 @@ def naive_normalize(plan: dict[str, Any], rules: list[dict[str, Any]]) -> dict[s
                 if name == remembered[fqn] and other in entries:
                     entries[other]["skip_source_lowering"] = True
     return plan
+
+
+def _ep_doomed(rule: dict[str, Any], entries: dict[str, Any], classes: dict[str, str]) -> set[str]:
+    target_class, strip_patterns = STRATEGIES.get(rule["local_compute_fn"], (None, []))
+    patterns = [rule["match"]] if isinstance(rule["match"], str) else rule["match"]
+    doomed = set()
+    for fqn, class_name in classes.items():
+        if class_name != target_class or not any(fnmatchcase(fqn, pattern) for pattern in patterns):
+            continue
+        doomed.add(fqn)
+        for other in entries:
+            suffix = other[len(fqn) + 1 :]
+            if other.startswith(fqn + ".") and any(
+                fnmatchcase(suffix, pattern) for pattern in strip_patterns
+            ):
+                doomed.add(other)
+    return doomed
 
 
 def _strip(fqns: set[str], entries: dict[str, Any], classes: dict[str, str]) -> None:

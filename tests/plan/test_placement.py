@@ -33,23 +33,10 @@ def test_forms(text: str, expected: Placement) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "r",
-        "P",
-        "P()",
-        "S",
-        "S()",
-        "S(x)",
-        "S(0",
-        "S(0) ",
-        " R",
-        "R\n",
-        "S(1.0)",
-        "S(-0)",
-        "S(01)",
-        "S(0,2)",
-    ]
-    + ["SS(0)", "SS(0,0)", "SS(0, 2)", "SS(0,-2)", "Shard(0)", "Replicate", "R R", "RS(0)", "S(٣)", "P(a b)"],
+        *("", "r", "P", "P()", "S", "S()", "S(x)", "S(0", "S(0) ", " R", "R\n", "S(1.0)", "S(-0)", "S(01)"),
+        *("S(0,2)", "SS(0)", "SS(0,0)", "SS(0, 2)", "SS(0,-2)", "Shard(0)", "Replicate", "R R", "RS(0)"),
+        *("S(٣)", "P(a b)"),
+    ],
 )
 def test_everything_else_is_refused(text: str) -> None:
     """Something that is no placement passes, and would be taken for R."""

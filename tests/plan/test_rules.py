@@ -83,7 +83,7 @@ def test_training_yaml() -> None:
 
 
 def test_rules_of_a_plan() -> None:
-    """The plan's own rules are missed, come in another order, or records that carry none are taken for rules."""
+    """The plan's own rules are missed or reordered, or records that carry none are taken for rules."""
     plan = Plan(
         {
             "param_plan": {},

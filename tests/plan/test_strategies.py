@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hpplan.errors import InvalidInput
 from hpplan.plan.strategies import BUILT_IN, Strategy, StrategyTable, installed_strategies
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EP = "hyper_parallel.distributed.expert_parallel.recipes.deepseekv3_ep_compute_fn"
 MINE = Strategy(target="my.fn", kind="moe_ep_routed", target_class="MyMoE", model_types=("my_moe",))
@@ -65,7 +68,7 @@ def test_later_sources_win() -> None:
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder on sys.path where a package with entry points can be laid down."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # noqa: FBT003 - the attribute's value
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return tmp_path
 
 

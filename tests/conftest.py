@@ -1,0 +1,78 @@
+"""Fixtures that every area shares."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import pytest
+
+from hpplan.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+
+
+class Result(NamedTuple):
+    """How a run of the command line ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Runner(Protocol):
+    """Runs `hpplan` in this process."""
+
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Result:
+        """Run it with arguments and return its status and output."""
+
+
+@pytest.fixture
+def hpplan(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Runner:
+    """Return a runner of the command line, with pipes for its streams."""
+
+    def run(*arguments: str, stdin: bytes = b"") -> Result:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main(list(arguments))
+        out, err = capfd.readouterr()
+        assert isinstance(stop.value.code, int)
+        return Result(stop.value.code, out, err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the folder of the checkout, for sample plans and schemas."""
+    return ROOT
+
+
+class ProcessRunner(Protocol):
+    """Runs `python -m hpplan` as a process of its own."""
+
+    def __call__(self, *arguments: str, stdin: bytes = b"", **environment: str) -> Result:
+        """Run it with arguments and extra environment variables; return its status and output."""
+
+
+@pytest.fixture(scope="session")
+def hpplan_process() -> ProcessRunner:
+    """Return a runner that starts a process, for what a shared process would hide."""
+
+    def run(*arguments: str, stdin: bytes = b"", **environment: str) -> Result:
+        done = subprocess.run(
+            [sys.executable, "-m", "hpplan", *arguments],
+            input=stdin,
+            capture_output=True,
+            env={**os.environ, **environment},
+            check=False,
+            timeout=120,
+        )
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
