@@ -1,0 +1,216 @@
+"""JSON text to data: the standard library's C decoder, then a look for what it lets through."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.codes import (
+    DUPLICATE_KEY,
+    JSON_SYNTAX,
+    NON_FINITE_NUMBER,
+    NUMBER_TOO_LARGE,
+    TOO_DEEP,
+    UNPAIRED_SURROGATE,
+)
+from hpplan.documents.json_steps import json_steps
+from hpplan.documents.limits import MAX_DEPTH
+from hpplan.documents.scalars import MAX_DIGITS
+from hpplan.documents.steps import CLOSE, MAPPING, SCALAR
+from hpplan.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.diagnostics import Code
+    from hpplan.documents.scalars import Data
+    from hpplan.documents.source import Source
+
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*["\]\[{0-9-])')
+_WORDS = (
+    ("delimiter", "a ',' or a ':' is missing here"),
+    ("property name", "a key in double quotes is expected here"),
+    ("trailing comma", "a ',' before a closing bracket"),
+    ("control character", "a line break or another control character inside a text"),
+    ("Unterminated string", "a text that is never closed"),
+    ("Extra data", "text after the end of the document"),
+    ("escape", "an escape that JSON does not have"),
+    ("value", "a value is expected here"),
+)
+
+
+class NotJsonError(Exception):
+    """The text is not JSON; it may still be YAML."""
+
+    def __init__(self, finding: Diagnostic) -> None:
+        """Keep what to say in case it is not YAML either."""
+        super().__init__(finding)
+        self.finding = finding
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether the writer of a text that does not parse meant JSON."""
+    return _JSON_START.match(text) is not None
+
+
+def load_json(source: Source) -> Data:
+    """Return the data of a JSON document.
+
+    Raises NotJsonError where the syntax is not JSON's, and InvalidInput for
+    duplicate keys, NaN and infinities, numbers that are too large, unpaired
+    surrogates and too deep nesting.
+    """
+    text = source.text
+    suspect = False
+
+    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal suspect
+        data = dict(pairs)
+        if len(data) != len(pairs):
+            suspect = True
+        return data
+
+    def constant(_name: str) -> None:
+        nonlocal suspect
+        suspect = True
+
+    def fraction(spelled: str) -> float:
+        nonlocal suspect
+        number = float(spelled)
+        if number in {float("inf"), float("-inf")}:
+            suspect = True
+        return number
+
+    decoder = json.JSONDecoder(object_pairs_hook=mapping, parse_constant=constant, parse_float=fraction)
+    data: Data = None
+    try:
+        with collector_paused():
+            data = decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise NotJsonError(_syntax_failure(source, error)) from None
+    except (RecursionError, ValueError):
+        suspect = True
+    if suspect or _SURROGATE_ESCAPE.search(text) or _is_too_deep(data):
+        findings = list(_findings(source))
+        if findings:
+            raise InvalidInput(findings)
+    return data
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the garbage collector from walking a growing document again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _syntax_failure(source: Source, error: json.JSONDecodeError) -> Diagnostic:
+    message = next((words for said, words in _WORDS if said in error.msg), "this is not JSON")
+    if error.pos >= len(source.text.rstrip()):
+        message = "the text ends before the document does"
+    return Diagnostic(JSON_SYNTAX, message, Place(source.name, position=source.position(error.pos)))
+
+
+def _is_too_deep(data: Data) -> bool:
+    level = [data]
+    for _ in range(MAX_DEPTH + 1):
+        below: list[Any] = []
+        for node in level:
+            if isinstance(node, (dict, list)):
+                members = node.values() if isinstance(node, dict) else node
+                below.extend(member for member in members if isinstance(member, (dict, list)))
+        if not below:
+            return False
+        level = below
+    return True
+
+
+def _findings(source: Source) -> Iterator[Diagnostic]:
+    """Walk the text once more, slowly and with positions, and say everything that is wrong."""
+    open_nodes: list[_Open] = []
+    for step, index, text in json_steps(source.text):
+        parent = open_nodes[-1] if open_nodes else None
+        if step == CLOSE:
+            open_nodes.pop()
+        elif parent is not None and parent.expects_key and text is not None:
+            yield from _key_findings(source, open_nodes, text, index)
+        else:
+            if parent is not None:
+                parent.take_value()
+            path = tuple(node.key for node in open_nodes)
+            place = Place(source.name, path, position=source.position(index))
+            if step == SCALAR:
+                problem = _text_problem(text) if text is not None else _number_problem(source.text, index)
+                if problem:
+                    yield Diagnostic(*problem, place)
+            elif len(open_nodes) == MAX_DEPTH:
+                yield Diagnostic(TOO_DEEP, f"lists and mappings nested deeper than {MAX_DEPTH} levels", place)
+                return
+            else:
+                open_nodes.append(_Open(is_mapping=step == MAPPING))
+
+
+class _Open:
+    """A list or mapping that the walk is inside of."""
+
+    def __init__(self, *, is_mapping: bool) -> None:
+        self.seen: dict[str, int] | None = {} if is_mapping else None
+        self.key: str | int = "" if is_mapping else -1
+        self.expects_key = is_mapping
+
+    def take_value(self) -> None:
+        self.expects_key = self.seen is not None
+        if isinstance(self.key, int):
+            self.key += 1
+
+
+def _key_findings(source: Source, open_nodes: list[_Open], key: str, index: int) -> Iterator[Diagnostic]:
+    node = open_nodes[-1]
+    node.key = key
+    node.expects_key = False
+    place = Place(
+        source.name, tuple(each.key for each in open_nodes), on_key=True, position=source.position(index)
+    )
+    problem = _text_problem(key)
+    seen = node.seen if node.seen is not None else {}
+    if problem:
+        yield Diagnostic(*problem, Place(source.name, place.path[:-1], position=place.position))
+    elif key in seen:
+        first = replace(place, position=source.position(seen[key]), note="first given here")
+        yield Diagnostic(
+            DUPLICATE_KEY, f"the key {key!r} is given twice in one mapping", place, related=(first,)
+        )
+    seen.setdefault(key, index)
+
+
+def _text_problem(text: str) -> tuple[Code, str] | None:
+    return (UNPAIRED_SURROGATE, "half a surrogate pair in a text") if _SURROGATE.search(text) else None
+
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|-?[A-Za-z]+")
+
+
+def _number_problem(text: str, index: int) -> tuple[Code, str] | None:
+    found = _NUMBER.match(text, index)
+    spelled = found.group() if found else ""
+    if spelled in {"NaN", "Infinity", "-Infinity"}:
+        return NON_FINITE_NUMBER, f"{spelled} is not a JSON number"
+    if not found or not spelled[-1].isdigit():
+        return None
+    if found.group(1) or found.group(2):
+        too_large = float(spelled) in {float("inf"), float("-inf")}
+    else:
+        too_large = len(spelled) > MAX_DIGITS
+    return (NUMBER_TOO_LARGE, "a number that is too large") if too_large else None

@@ -1,0 +1,14 @@
+"""How much a document may hold, and the keys below which whole numbers are keys."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MAX_DEPTH: Final = 200
+"""Lists and mappings inside one another."""
+
+MAX_NODES: Final = 10_000_000
+"""Nodes of a document after its aliases are expanded."""
+
+NUMBERED: Final = frozenset({"destinations", "handed_over"})
+"""Mappings under these keys are keyed by item ids or ranks, and read as their decimal text."""

@@ -1,0 +1,124 @@
+"""A document's text, and the positions of its nodes, worked out only when asked for."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hpplan.diagnostics import Diagnostic, Place, Position
+
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+# Only breaks that every reader takes for one end a header line: YAML 1.1 has three more.
+_COMMENT = re.compile(r"(?:^|[ \t])#", re.MULTILINE)
+_HEADER = re.compile(r"(?:[ \t]*#[^\r\n\x85\u2028\u2029]*(?:\r\n|\r|\n|\Z))+")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one document, without a byte order mark.
+
+    `name` is the path it was read from, or `<stdin>`.
+    """
+
+    name: str
+    text: str = field(repr=False)
+    format: Literal["yaml", "json"]
+
+    @cached_property
+    def header(self) -> str:
+        """The comment lines at the start of a YAML file, each ending in a newline; else empty."""
+        found = _HEADER.match(self.text) if self.format == "yaml" else None
+        if found is None:
+            return ""
+        return "".join(line.strip() + "\n" for line in _LINE_BREAK.split(found.group()) if line.strip())
+
+    @cached_property
+    def has_comments(self) -> bool:
+        """Whether a YAML file seems to have comments behind its header, which a rewrite would lose."""
+        if self.format != "yaml":
+            return False
+        found = _HEADER.match(self.text)
+        return _COMMENT.search(self.text, found.end() if found else 0) is not None
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(found.end() for found in _LINE_BREAK.finditer(self.text))]
+
+    def position(self, index: int) -> Position:
+        """Return line and column, counted from 1, of the character at `index`."""
+        line = bisect_right(self._line_starts, index)
+        return line, index - self._line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """Return line `number`, counted from 1, without its line break; empty beyond the last line."""
+        starts = self._line_starts
+        if not 1 <= number <= len(starts):
+            return ""
+        stop = starts[number] if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : stop].rstrip("\r\n")
+
+    def locate(self, places: Iterable[Place]) -> dict[Place, Position]:
+        """Return where each place is, in one pass over the text for all of them.
+
+        A place that is not in the text, as a missing field, gets the position
+        of its nearest ancestor that is; a node inside an alias or a merge gets
+        the position of the alias or of the merge key's value.
+        """
+        known: dict[Place, Position] = {}
+        wanted: list[Place] = []
+        for place in places:
+            if place.position is not None:
+                known[place] = place.position
+            else:
+                wanted.append(place)
+        if wanted:
+            from hpplan.documents.locate import find
+
+            found = find(self, [(place.path, place.on_key) for place in wanted])
+            for place, index in zip(wanted, found, strict=True):
+                known[place] = self.position(index)
+        return known
+
+
+class Sources:
+    """The documents of one run, by name."""
+
+    def __init__(self) -> None:
+        """Start without documents."""
+        self._sources: dict[str, Source] = {}
+
+    def add(self, source: Source) -> None:
+        """Remember a document; one of the same name takes the place of the earlier one."""
+        self._sources[source.name] = source
+
+    def get(self, name: str) -> Source | None:
+        """Return the document called `name`, if it was read."""
+        return self._sources.get(name)
+
+    def positions(self, places: Iterable[Place]) -> dict[Place, Position]:
+        """Return where each place is; line 1, column 1 in a document that is not known."""
+        by_document: dict[str, list[Place]] = {}
+        for place in places:
+            by_document.setdefault(place.document, []).append(place)
+        found: dict[Place, Position] = {}
+        for name, group in by_document.items():
+            source = self._sources.get(name)
+            if source is None:
+                found.update((place, place.position or (1, 1)) for place in group)
+            else:
+                found.update(source.locate(group))
+        return found
+
+    def resolve(self, diagnostics: Iterable[Diagnostic]) -> list[tuple[Diagnostic, Position]]:
+        """Return the findings with their positions, sorted by document, line, column, code and message."""
+        findings = list(diagnostics)
+        positions = self.positions({item.place for item in findings})
+        resolved = [(item, positions[item.place]) for item in findings]
+        resolved.sort(key=lambda pair: (pair[0].place.document, pair[1], pair[0].code.id, pair[0].message))
+        return resolved

@@ -1,0 +1,429 @@
+"""YAML text to data, built from the parser's event stream in one pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from hpplan.diagnostics import Code, Diagnostic, Place
+from hpplan.documents import codes
+from hpplan.documents.json_data import collector_paused
+from hpplan.documents.limits import MAX_DEPTH, MAX_NODES, NUMBERED
+from hpplan.documents.scalars import Data, NumberTooLargeError, PlainScalars, resolve
+from hpplan.documents.yaml_parser import SYNTAX_FAILURES, Event, check_printable, open_parser, syntax_failure
+from hpplan.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hpplan.documents.source import Source
+
+    Loops = tuple[Callable[[Event, int, bool], dict[str, Data]], Callable[[Event, int], list[Data]]]
+
+Key = Any
+"""A string, `_Merge`, or for a key that is not allowed anything at all."""
+
+_TAG_PREFIX = "tag:yaml.org,2002:"
+
+
+class _StopError(Exception):
+    """What was found makes it pointless to read on."""
+
+
+class _Merge:
+    """Stands for the merge key `<<` among the keys of a mapping."""
+
+
+class _Anchored:
+    """What an anchor stands for; `ready` once its node has ended."""
+
+    __slots__ = ("height", "ready", "size", "value")
+
+    def __init__(self) -> None:
+        self.ready = False
+        self.value: Any = None
+        self.size = 1
+        self.height = 0
+
+
+def load_yaml(source: Source) -> Data:
+    """Return the data of a YAML document.
+
+    An alias gives the very object that its anchor gave. Raises InvalidInput
+    with everything that was found up to the first fault in the syntax.
+    """
+    check_printable(source)
+    builder = _Builder(source)
+    try:
+        with collector_paused():
+            data = builder.document()
+    except SYNTAX_FAILURES as error:
+        builder.findings.append(syntax_failure(source, error))
+    except _StopError:
+        pass
+    if builder.findings or builder.plain.too_large:
+        raise InvalidInput([*builder.findings, *_too_large(source, builder.plain.too_large)])
+    return data
+
+
+def _too_large(source: Source, spelled: set[str]) -> list[Diagnostic]:
+    """Find the numbers that are too large, which the first pass only noticed."""
+    found: list[Diagnostic] = []
+    if not spelled:
+        return found
+    get_event = open_parser(source.text).get_event
+    try:
+        event: Event = get_event()
+        while type(event) is not StreamEndEvent:
+            if (
+                type(event) is ScalarEvent
+                and not event.style
+                and event.tag is None
+                and event.value in spelled
+            ):
+                place = Place(source.name, position=source.position(event.start_mark.index))  # type: ignore[union-attr]
+                found.append(
+                    Diagnostic(
+                        codes.NUMBER_TOO_LARGE,
+                        "a number that is too large",
+                        place,
+                        "quote it if it is a text",
+                    )
+                )
+            event = get_event()
+    except SYNTAX_FAILURES:
+        pass
+    return found
+
+
+class _Builder:
+    """Builds the data of one document.
+
+    The loops for mappings and lists are most of the time that a load takes,
+    so they are closures over local names, and leave everything that a plan
+    seldom has (anchors, tags, merges, odd keys) to methods.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.findings: list[Diagnostic] = []
+        self.plain = PlainScalars()
+        self.anchors: dict[str, _Anchored] = {}
+        self.path: list[str | int] = []
+        self.nodes = 0
+        self.deepest = 0
+        # Without these characters there are neither anchors nor tags, and nobody needs to look for them.
+        self.decorated = "&" in source.text or "!" in source.text
+        self.get_event = open_parser(source.text).get_event
+        self.mapping, self.sequence = self._loops()
+
+    def document(self) -> Data:
+        get_event = self.get_event
+        get_event()
+        event = get_event()
+        if type(event) is not DocumentStartEvent:
+            self.report(codes.EMPTY_DOCUMENT, "the document is empty", event, at=0)
+            raise _StopError
+        event = get_event()
+        if type(event) is ScalarEvent and not event.value and not event.style and event.tag is None:
+            self.report(codes.EMPTY_DOCUMENT, "the document is empty", event, at=0)
+        elif type(event) is not MappingStartEvent:
+            what = "a list" if type(event) is SequenceStartEvent else "a single value"
+            self.report(
+                codes.NOT_A_MAPPING,
+                f"the document is {what}, not a mapping of fields",
+                event,
+                hint="check that the right file was named",
+            )
+        data = self.node(event, type(event), 0)
+        get_event()
+        event = get_event()
+        if type(event) is not StreamEndEvent:
+            self.report(
+                codes.SEVERAL_DOCUMENTS,
+                "a second document starts here",
+                event,
+                hint="give each document a file of its own",
+            )
+        return data
+
+    def report(
+        self,
+        code: Code,
+        message: str,
+        event: Event,
+        *,
+        hint: str | None = None,
+        at: int | None = None,
+        related: tuple[Place, ...] = (),
+    ) -> None:
+        index = event.start_mark.index if at is None else at
+        place = Place(self.source.name, tuple(self.path), position=self.source.position(index))
+        self.findings.append(Diagnostic(code, message, place, hint, related))
+
+    def node(self, event: Event, kind: type, depth: int, numbered: bool = False) -> Data:  # noqa: FBT002 - on the hot path
+        """Build any node from its first event; `depth` is that of its parent."""
+        if kind is ScalarEvent:
+            return self.scalar(event)
+        if kind is AliasEvent:
+            return self.alias(event, depth)
+        if self.decorated and (event.anchor is not None or event.tag is not None):
+            return self.decorated_collection(event, kind, depth, numbered)
+        if kind is MappingStartEvent:
+            return self.mapping(event, depth + 1, numbered)
+        return self.sequence(event, depth + 1)
+
+    def _loops(self) -> Loops:  # noqa: C901, PLR0915 - the two hot loops share their local names
+        get_event = self.get_event
+        plain = self.plain
+        plain_keys: dict[str, Any] = _PlainKeys(plain)
+        path = self.path
+        decorated = self.decorated
+        node = self.node
+
+        def mapping(start: Event, depth: int, numbered: bool) -> dict[str, Any]:
+            if depth > self.deepest:
+                self.deeper(start, depth)
+            data: dict[Any, Any] = {}
+            odd = False
+            while True:
+                event = key_event = get_event()
+                kind = type(event)
+                if kind is ScalarEvent and not decorated:
+                    key = event.value if event.style else plain_keys[event.value]
+                elif kind is MappingEndEvent:
+                    break
+                else:
+                    key = self.any_key(event, kind, depth)
+                if type(key) is not str:
+                    key = self.odd_key(key, event, numbered)
+                    odd = True
+                event = get_event()
+                kind = type(event)
+                if kind is ScalarEvent and not decorated:
+                    value = event.value if event.style else plain[event.value]
+                else:
+                    path.append(key)
+                    value = node(event, kind, depth, key in NUMBERED)
+                    path.pop()
+                if key in data:
+                    self.duplicate(key, key_event)
+                data[key] = value
+            if odd:
+                data = self.without_odd_keys(data, start)
+            self.nodes += len(data)
+            return data
+
+        def sequence(start: Event, depth: int) -> list[Any]:
+            if depth > self.deepest:
+                self.deeper(start, depth)
+            data: list[Any] = []
+            while True:
+                event = get_event()
+                kind = type(event)
+                if kind is ScalarEvent and not decorated:
+                    data.append(event.value if event.style else plain[event.value])
+                elif kind is SequenceEndEvent:
+                    break
+                else:
+                    path.append(len(data))
+                    data.append(node(event, kind, depth))
+                    path.pop()
+            self.nodes += len(data)
+            return data
+
+        return mapping, sequence
+
+    def deeper(self, start: Event, depth: int) -> None:
+        self.deepest = depth
+        if depth > MAX_DEPTH:
+            self.too_deep(start)
+
+    def too_deep(self, event: Event) -> NoReturn:
+        place = Place(self.source.name, position=self.source.position(event.start_mark.index))
+        self.findings.append(
+            Diagnostic(codes.TOO_DEEP, f"lists and mappings nested deeper than {MAX_DEPTH} levels", place)
+        )
+        raise _StopError
+
+    def duplicate(self, key: Key, event: Event) -> None:
+        name = "<<" if key is _Merge else key
+        self.path.append(name)
+        first = Place(self.source.name, tuple(self.path), on_key=True, note="first given here")
+        self.report(
+            codes.DUPLICATE_KEY, f"the key {name!r} is given twice in one mapping", event, related=(first,)
+        )
+        self.path.pop()
+
+    def any_key(self, event: Event, kind: type, depth: int) -> Key:
+        """Build a key that may be anything; a merge key gives `_Merge`."""
+        if kind is ScalarEvent and event.value == "<<" and not event.style and event.tag is None:
+            return _Merge
+        self.path.append("")
+        key = self.node(event, kind, depth)
+        self.path.pop()
+        return key
+
+    def odd_key(self, key: Key, event: Event, numbered: bool) -> Key:
+        """Return what to file a key under that is no string: an object of its own unless it is allowed."""
+        if key is _Merge:
+            return key
+        if numbered and type(key) is int:
+            return str(key)
+        kinds = {bool: "a boolean", type(None): "null", int: "a number", float: "a number", list: "a list"}
+        what = kinds.get(type(key), "a mapping")
+        quotable = type(event) is ScalarEvent and event.tag is None
+        hint = f'put it in quotes: "{event.value}"' if quotable and event.value else None
+        self.report(codes.NON_STRING_KEY, f"a key must be a string; this one is {what}", event, hint=hint)
+        return object()
+
+    def without_odd_keys(self, data: dict[Any, Any], start: Event) -> dict[str, Any]:
+        """Drop keys that are no strings and fill in what is merged."""
+        kept = {key: value for key, value in data.items() if type(key) is str}
+        if _Merge not in data:
+            return kept
+        merged = data[_Merge]
+        members = merged if type(merged) is list else [merged]
+        if not all(type(member) is dict for member in members):
+            self.report(
+                codes.BAD_MERGE,
+                "'<<' takes a mapping or a list of mappings",
+                start,
+                hint="quote the key if it is an ordinary one",
+            )
+            return kept
+        for member in members:
+            for key, value in member.items():
+                kept.setdefault(key, value)
+        return kept
+
+    def scalar(self, event: Event) -> Data:
+        """Build a scalar that may have an anchor or a tag."""
+        value: Any
+        if event.tag is None:
+            value = event.value if event.style else self.plain[event.value]
+        elif event.tag == "!":
+            value = event.value
+        else:
+            value = self.tagged(event)
+        if type(value) is str and not value.isascii() and not _encodable(value):
+            # The C parser refuses these on its own.
+            self.report(codes.YAML_SYNTAX, "half a surrogate pair in a text", event)
+        if event.anchor is not None:
+            anchored = self.anchors[event.anchor] = _Anchored()
+            anchored.ready = True
+            anchored.value = value
+        return value
+
+    def tagged(self, event: Event) -> Data:
+        spelled = event.value
+        name = event.tag.removeprefix(_TAG_PREFIX)
+        if name == event.tag or name not in _KNOWN_TAGS:
+            self.unknown_tag(event)
+            return spelled
+        if name == "str":
+            return spelled
+        try:
+            value = resolve(spelled)
+        except NumberTooLargeError:
+            self.report(codes.NUMBER_TOO_LARGE, "a number that is too large", event)
+            return None
+        if name == "float" and type(value) is int:
+            try:
+                return float(value)
+            except OverflowError:
+                self.report(codes.NUMBER_TOO_LARGE, "a number that is too large", event)
+                return None
+        if type(value) is not _SCALAR_TAGS.get(name):
+            self.wrong_tag(event, name)
+        return value
+
+    def unknown_tag(self, event: Event) -> None:
+        shown = event.tag.replace(_TAG_PREFIX, "!!")
+        self.report(codes.UNKNOWN_TAG, f"the tag {shown} is not known", event, hint="remove the tag")
+
+    def wrong_tag(self, event: Event, name: str) -> None:
+        self.report(
+            codes.WRONG_TAG, f"this value is no !!{name}", event, hint="correct the value or remove the tag"
+        )
+
+    def decorated_collection(self, event: Event, kind: type, depth: int, numbered: bool) -> Data:
+        """Build a list or mapping that has an anchor or a tag."""
+        is_mapping = kind is MappingStartEvent
+        if event.tag is not None and event.tag not in {"!", _TAG_PREFIX + ("map" if is_mapping else "seq")}:
+            name = event.tag.removeprefix(_TAG_PREFIX)
+            if name in _KNOWN_TAGS and name != event.tag:
+                self.wrong_tag(event, name)
+            else:
+                self.unknown_tag(event)
+        if event.anchor is None:
+            return self.mapping(event, depth + 1, numbered) if is_mapping else self.sequence(event, depth + 1)
+        anchored = self.anchors[event.anchor] = _Anchored()
+        nodes, deepest = self.nodes, self.deepest
+        self.deepest = depth
+        value = self.mapping(event, depth + 1, numbered) if is_mapping else self.sequence(event, depth + 1)
+        anchored.value = value
+        anchored.size = self.nodes - nodes + 1
+        anchored.height = self.deepest - depth
+        anchored.ready = True
+        self.deepest = max(deepest, self.deepest)
+        return value
+
+    def alias(self, event: Event, depth: int) -> Data:
+        anchored = self.anchors.get(event.anchor)
+        if anchored is None:
+            self.report(
+                codes.UNDEFINED_ALIAS,
+                f"no anchor &{event.anchor} comes before this alias",
+                event,
+                hint="put a text that starts with '*' in quotes",
+            )
+            return None
+        if not anchored.ready:
+            self.report(
+                codes.RECURSIVE_ALIAS, f"*{event.anchor} stands for something that contains it", event
+            )
+            return None
+        deepest = depth + anchored.height
+        if deepest > MAX_DEPTH:
+            self.too_deep(event)
+        self.deepest = max(self.deepest, deepest)
+        self.nodes += anchored.size
+        if self.nodes > MAX_NODES:
+            self.report(codes.TOO_MANY_NODES, f"aliases expand to more than {MAX_NODES:,} nodes", event)
+            raise _StopError
+        return anchored.value
+
+
+class _PlainKeys(dict[str, Any]):
+    """Values of plain keys; the merge key gives `_Merge`."""
+
+    def __init__(self, plain: PlainScalars) -> None:
+        super().__init__({"<<": _Merge})
+        self._plain = plain
+
+    def __missing__(self, text: str) -> Key:
+        value = self[text] = self._plain[text]
+        return value
+
+
+_SCALAR_TAGS: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "null": type(None)}
+_KNOWN_TAGS = {*_SCALAR_TAGS, "map", "seq"}
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
