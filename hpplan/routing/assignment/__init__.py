@@ -1,0 +1,60 @@
+"""Who encodes what: the assignment policies, one file each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.routing.assignment.base import LOAD_FACTOR, Cost, Policy, Task
+from hpplan.routing.assignment.contiguous import CONTIGUOUS
+from hpplan.routing.assignment.local import LOCAL
+from hpplan.routing.assignment.lpt import LPT
+from hpplan.routing.assignment.round_robin import ROUND_ROBIN
+
+if TYPE_CHECKING:
+    from hpplan.routing.fit import Fit
+    from hpplan.routing.workload import Batch, Item, Workload
+
+POLICIES: tuple[Policy, ...] = (LPT, ROUND_ROBIN, CONTIGUOUS, LOCAL)
+"""Every policy; the first is the default."""
+
+
+def fill_buckets(
+    workload: Workload,
+    batch: Batch,
+    fitted: Fit,
+    *,
+    policy: str = "lpt",
+    cost: Cost = "rows",
+    load_factor: float = LOAD_FACTOR,
+    row_granularity: bool = False,
+) -> tuple[tuple[Item, ...], ...]:
+    """Return the items of each bucket: those the workload gives, else those a policy assigns.
+
+    Assigned buckets list their items in the order of (batch_index, first
+    token, item_id). Raises ValueError for a policy that does not exist.
+    """
+    if batch.buckets is not None:
+        by_id = {item.item_id: item for item in batch.items}
+        return tuple(tuple(by_id[item_id] for item_id in bucket) for bucket in batch.buckets)
+    chosen = next((one for one in POLICIES if one.name == policy), None)
+    if chosen is None:
+        raise ValueError(f"no assignment policy is called {policy!r}")
+    costs = [item.rows for item in batch.items]
+    if cost == "rows^2":
+        costs = [rows * rows for rows in costs]
+    task = Task(
+        batch.items,
+        costs,
+        fitted.producers,
+        workload.encoder_cp_size,
+        fitted.ownership,
+        batch.destinations,
+        row_granularity,
+        load_factor,
+    )
+    buckets: list[list[tuple[tuple[int, int, int], Item]]] = [[] for _ in range(fitted.producers)]
+    for item, bucket in zip(batch.items, chosen.assign(task), strict=True):
+        buckets[bucket].append(((item[1], item[3][0][0], item[0]), item))
+    for entries in buckets:
+        entries.sort()
+    return tuple(tuple(item for _, item in entries) for entries in buckets)

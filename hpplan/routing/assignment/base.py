@@ -1,0 +1,61 @@
+"""What an assignment policy gets and gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hpplan.routing.ownership import Ownership
+    from hpplan.routing.workload import Item
+
+Cost = Literal["rows", "rows^2"]
+"""What encoding an item costs: its rows, or their square under full attention."""
+
+COSTS: tuple[Cost, ...] = ("rows", "rows^2")
+
+LOAD_FACTOR = 1.25
+"""How far above the best bound `local` lets a producer's load go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The items to assign, in the order of the workload, and the producers to assign them to."""
+
+    items: Sequence[Item]
+    costs: Sequence[int]
+    producers: int
+    encoder_cp_size: int
+    ownership: Ownership
+    destinations: dict[int, tuple[int, ...]]
+    row_granularity: bool
+    load_factor: float
+
+    @property
+    def bound(self) -> int:
+        """The least that the largest load can be: an even share, or the largest item."""
+        return load_bound(self.costs, self.producers)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One way to assign items: returns, for each item, the bucket it goes to."""
+
+    name: str
+    assign: Callable[[Task], list[int]]
+    summary: str
+
+
+def load_bound(costs: Sequence[int], producers: int) -> int:
+    """Return the least that the largest load can be."""
+    return max(-(-sum(costs) // producers), max(costs, default=0))
+
+
+def loads_of(buckets: Sequence[int], costs: Sequence[int], producers: int) -> list[int]:
+    """Return the load of each producer."""
+    loads = [0] * producers
+    for bucket, cost in zip(buckets, costs, strict=True):
+        loads[bucket] += cost
+    return loads

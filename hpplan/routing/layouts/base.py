@@ -1,0 +1,36 @@
+"""What a CP layout answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Layout(Protocol):
+    """One way to deal a sequence of `length` tokens out to `cp` ranks, evenly.
+
+    Local indices count the tokens of a CP rank in its local order, before TP
+    ranks split them.
+    """
+
+    name: ClassVar[str]
+    inside_documents: ClassVar[bool]
+    """Whether each document is dealt out on its own, and so has to divide."""
+
+    def __init__(self, length: int, cp: int, documents: Sequence[int]) -> None:
+        """Take a length, and documents, that `multiple` divides."""
+
+    @staticmethod
+    def multiple(cp: int) -> int:
+        """Return what the length must be a multiple of."""
+
+    def locate(self, token: int) -> tuple[int, int, int]:
+        """Return a token's CP rank, its local index, and the end of its run.
+
+        Tokens up to that end are on the same rank at ascending local indices.
+        """
+
+    def held(self, cp_rank: int) -> list[tuple[int, int]]:
+        """Return the token ranges `[start, stop)` of a CP rank, in its local order."""

@@ -1,0 +1,238 @@
+"""The mesh: named axes of the job's ranks, and which global ranks exchange with each other."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.errors import InvalidInput
+from hpplan.routing.mesh_codes import (
+    DUPLICATE_AXIS,
+    EP_DOES_NOT_DIVIDE,
+    MALFORMED_MESH,
+    UNKNOWN_AXIS,
+    UNUSABLE_AXIS_SIZE,
+    WORLD_SIZE_MISMATCH,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+AXES = ("pp", "dp", "cp", "tp")
+"""The axes that make up the ranks, in the order they have where nobody says otherwise."""
+
+_FORM = "write it as dp=2,cp=2,tp=4,sp"
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Axes outermost first, as written; an axis that is not there has size 1.
+
+    `sp` says that TP ranks split the sequence. `ep` only reshapes ranks.
+    """
+
+    axes: dict[str, int] = field(hash=False)
+    sp: bool = False
+    ep: int = 1
+
+    @property
+    def pp(self) -> int:
+        """Pipeline stages; the first alone exchanges."""
+        return self.axes.get("pp", 1)
+
+    @property
+    def dp(self) -> int:
+        """Data-parallel replicas, each one parent."""
+        return self.axes.get("dp", 1)
+
+    @property
+    def cp(self) -> int:
+        """Context-parallel size."""
+        return self.axes.get("cp", 1)
+
+    @property
+    def tp(self) -> int:
+        """Tensor-parallel size."""
+        return self.axes.get("tp", 1)
+
+    @property
+    def world_size(self) -> int:
+        """Number of ranks of the whole job."""
+        return math.prod(self.axes.values())
+
+    @property
+    def parent_size(self) -> int:
+        """Number of ranks of one parent: cp x tp."""
+        return self.cp * self.tp
+
+    def strides(self) -> dict[str, int]:
+        """Return how far apart neighbours along each axis are in global ranks."""
+        strides = dict.fromkeys(AXES, 0)
+        step = 1
+        for axis in reversed(self.axes):
+            strides[axis] = step
+            step *= self.axes[axis]
+        return strides
+
+    def parents(self) -> list[tuple[int, ...]]:
+        """Return the global ranks of each parent, by dp coordinate; position in a tuple = parent rank."""
+        steps = self.strides()
+        block = [cp * steps["cp"] + tp * steps["tp"] for cp in range(self.cp) for tp in range(self.tp)]
+        return [tuple(dp * steps["dp"] + rank for rank in block) for dp in range(self.dp)]
+
+    def coordinates(self, rank: int) -> dict[str, int]:
+        """Return the coordinate of a global rank along each of the four axes."""
+        steps = self.strides()
+        return {axis: rank // steps[axis] % self.axes[axis] if axis in self.axes else 0 for axis in AXES}
+
+    def parent_of(self, rank: int) -> tuple[int, int] | None:
+        """Return the dp coordinate and the parent rank of a global rank; None on a later pp stage."""
+        at = self.coordinates(rank)
+        return None if at["pp"] else (at["dp"], at["cp"] * self.tp + at["tp"])
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the `mesh` field of a routing table; writers sort keys, so `order` keeps the order."""
+        data: dict[str, Any] = {"axes": dict(self.axes), "order": list(self.axes), "sp": self.sp}
+        if self.ep > 1:
+            data["ep"] = self.ep
+        return data
+
+    def __str__(self) -> str:
+        """Spell the mesh as `--mesh` takes it."""
+        parts = [f"{axis}={size}" for axis, size in self.axes.items()]
+        if self.ep > 1:
+            parts.append(f"ep={self.ep}")
+        if self.sp:
+            parts.append("sp")
+        return ",".join(parts) or "tp=1"
+
+
+def parse_mesh(text: str, document: str = "--mesh") -> Mesh:
+    """Return the mesh of an option such as `dp=2,cp=2,tp=4,sp`.
+
+    Raises InvalidInput; findings carry the column within `text`.
+    """
+    sizes: dict[str, int] = {}
+    flags: set[str] = set()
+    problems: list[Diagnostic] = []
+    column = 1
+    for part in text.split(","):
+        word = part.strip()
+        start = column + len(part) - len(part.lstrip())
+        place = Place(document, position=(1, start))
+        column += len(part) + 1
+        name, equals, number = (piece.strip() for piece in word.partition("="))
+        if name in sizes or name in flags:
+            problems.append(Diagnostic(DUPLICATE_AXIS, f"`{name}` is given twice", place))
+        elif name == "sp" and not equals:
+            flags.add(name)
+        elif not equals or not name:
+            what = f"`{word}` is no axis=size" if word else "a part is empty"
+            problems.append(Diagnostic(MALFORMED_MESH, what, place, hint=_form_hint(word)))
+        elif name not in AXES and name != "ep":
+            problems.append(_unknown(name, place))
+        elif not re.fullmatch(r"[0-9]{1,18}", number) or int(number) < 1:
+            at = Place(document, position=(1, start + part.strip().index("=") + 1))
+            problems.append(_unusable(name, f"`{number}`", at))
+            flags.add(name)
+        else:
+            sizes[name] = int(number)
+    return _made(sizes, sp="sp" in flags, place=Place(document, position=(1, 1)), problems=problems)
+
+
+def mesh_of_plan(parallel_dims: Mapping[str, Any], place: Place) -> Mesh:
+    """Return the mesh of a plan's `parallel_dims`, in the order pp, dp, cp, tp.
+
+    `place` is that of `parallel_dims`. Raises InvalidInput for sizes that are
+    not whole numbers of at least 1.
+    """
+    sizes: dict[str, int] = {}
+    problems: list[Diagnostic] = []
+    for axis in (*AXES, "ep"):
+        size = parallel_dims.get(f"{axis}_size", 1)
+        if type(size) is not int or size < 1:
+            problems.append(_unusable(axis, _spelled(size), place.at(f"{axis}_size")))
+        else:
+            sizes[axis] = size
+    sp = parallel_dims.get("sequence_parallel", False)
+    if type(sp) is not bool:
+        where = place.at("sequence_parallel")
+        problems.append(
+            Diagnostic(
+                MALFORMED_MESH, f"`sequence_parallel` must be true or false, not {_spelled(sp)}", where
+            )
+        )
+    return _made(sizes, sp=sp is True, place=place, problems=problems)
+
+
+def mesh_from_data(data: Mapping[str, Any], place: Place) -> Mesh:
+    """Return the mesh of a routing table's `mesh` field; raise InvalidInput where it is none."""
+    axes = data["axes"]
+    order = data.get("order") or [axis for axis in AXES if axis in axes]
+    problems = [_unknown(axis, place.key("axes", axis)) for axis in axes if axis not in AXES]
+    if not problems and sorted(order) != sorted(axes):
+        problems.append(
+            Diagnostic(MALFORMED_MESH, "`order` must name the axes, each once", place.at("order"))
+        )
+    problems.extend(
+        _unusable(axis, str(size), place.at("axes", axis)) for axis, size in axes.items() if size < 1
+    )
+    sizes = {axis: axes[axis] for axis in order} if not problems else {}
+    return _made({**sizes, "ep": data.get("ep", 1)}, sp=data["sp"], place=place, problems=problems)
+
+
+def check_world_size(mesh: Mesh, world_size: int, place: Place) -> Iterator[Diagnostic]:
+    """Yield a finding when a job of `world_size` ranks is not the job of this mesh."""
+    if world_size != mesh.world_size:
+        yield Diagnostic(
+            WORLD_SIZE_MISMATCH,
+            f"the mesh {mesh} has {mesh.world_size} ranks, and the job runs on {world_size}",
+            place,
+            hint=f"start {mesh.world_size} ranks, or route for a mesh of {world_size}",
+        )
+
+
+def _made(sizes: dict[str, int], *, sp: bool, place: Place, problems: list[Diagnostic]) -> Mesh:
+    ep = sizes.pop("ep", 1)
+    ranks = math.prod(size for axis, size in sizes.items() if axis != "pp")
+    if not problems and ranks % ep:
+        problems.append(
+            Diagnostic(EP_DOES_NOT_DIVIDE, f"ep={ep} does not divide dp x cp x tp = {ranks}", place)
+        )
+    if problems:
+        raise InvalidInput(problems)
+    return Mesh(sizes, sp, ep)
+
+
+def _unknown(name: str, place: Place) -> Diagnostic:
+    near = get_close_matches(name.lower(), [*AXES, "ep", "sp"], 1, 0.5)
+    known = "axes are pp, dp, cp, tp and ep"
+    return Diagnostic(
+        UNKNOWN_AXIS,
+        f"`{name}` is no axis of the mesh",
+        place,
+        hint=f"did you mean `{near[0]}`? {known}" if near else known,
+    )
+
+
+def _unusable(axis: str, spelled: str, place: Place) -> Diagnostic:
+    return Diagnostic(
+        UNUSABLE_AXIS_SIZE,
+        f"the size of {axis} must be a whole number of at least 1, not {spelled or 'nothing'}",
+        place,
+    )
+
+
+def _form_hint(word: str) -> str:
+    glued = re.fullmatch(r"(pp|dp|cp|tp|ep)[:x ]?([1-9][0-9]*)", word)
+    return f"did you mean `{glued[1]}={glued[2]}`? {_FORM}" if glued else _FORM
+
+
+def _spelled(value: object) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else f"`{value}`"

@@ -1,0 +1,143 @@
+"""Which parent rank holds which decoder token: one coordinate system for every layout and mesh."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hpplan.routing.layouts.base import Layout
+
+
+class OwnedRun(NamedTuple):
+    """Rows `[row_start, row_stop)` of an item at consecutive local tokens from `local` on."""
+
+    row_start: int
+    row_stop: int
+    local: int
+
+
+class Ownership:
+    """Who owns the tokens of one parent.
+
+    A *shard* is what one rank holds. With sp each parent rank has a shard of
+    its own; without it all TP ranks of a CP coordinate hold the same shard.
+    """
+
+    def __init__(self, layout: Layout, length: int, cp: int, tp: int, *, sp: bool) -> None:
+        """Take a layout of `length` tokens over `cp` ranks."""
+        self._layout = layout
+        self.slices = tp if sp else 1
+        """Slices of a CP rank's local sequence."""
+        self.copies = 1 if sp else tp
+        """Ranks that hold the same shard."""
+        self.shards = cp * self.slices
+        self.local_length = length // cp // self.slices
+        """Tokens of one shard."""
+
+    def shard_of(self, parent_rank: int) -> int:
+        """Return the shard that a parent rank holds."""
+        return parent_rank // self.copies
+
+    def ranks_of(self, shard: int) -> range:
+        """Return the parent ranks that hold a shard."""
+        return range(shard * self.copies, (shard + 1) * self.copies)
+
+    def runs(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
+        """Return (shard, row_start, row_stop) of each maximal run of an item's rows, by row.
+
+        `spans` are (token_start, rows). Rows count through all spans, so a run
+        may cross from one span to the next.
+        """
+        locate = self._layout.locate
+        slices, size = self.slices, self.local_length
+        found: list[tuple[int, int, int]] = []
+        row = first = 0
+        last = -1
+        for start, rows in spans:
+            token = start
+            stop = start + rows
+            while token < stop:
+                shard, local, end = locate(token)
+                if slices > 1:
+                    cut = local // size
+                    shard = shard * slices + cut
+                    end = min(end, token + (cut + 1) * size - local)
+                end = min(end, stop)
+                if shard != last:
+                    if last >= 0:
+                        found.append((last, first, row))
+                    last, first = shard, row
+                row += end - token
+                token = end
+        if last >= 0:
+            found.append((last, first, row))
+        return found
+
+    def shard(self, number: int) -> Shard:
+        """Return the tokens of one shard."""
+        cp_rank, cut = divmod(number, self.slices)
+        low = cut * self.local_length
+        high = low + self.local_length
+        ranges: list[tuple[int, int, int]] = []
+        local = 0
+        for start, stop in self._layout.held(cp_rank):
+            first = max(start, start + low - local)
+            last = min(stop, start + high - local)
+            if first < last:
+                ranges.append((first, last, local + first - start - low))
+            local += stop - start
+        return Shard(ranges)
+
+
+class Shard:
+    """The tokens of one shard, and where they lie in its local sequence."""
+
+    def __init__(self, ranges: list[tuple[int, int, int]]) -> None:
+        """Take (token_start, token_stop, local_start) of each range; neighbours are joined."""
+        joined: list[tuple[int, int, int]] = []
+        for start, stop, local in sorted(ranges):
+            if joined:
+                before = joined[-1]
+                if before[1] == start and before[2] + before[1] - before[0] == local:
+                    joined[-1] = (before[0], stop, before[2])
+                    continue
+            joined.append((start, stop, local))
+        self.ranges = joined
+        """Ascending by token."""
+        self._stops = [stop for _, stop, _ in joined]
+
+    def owned(self, spans: Iterable[tuple[int, int]]) -> list[OwnedRun]:
+        """Return the owned rows of an item as runs at consecutive local tokens, by row."""
+        found: list[OwnedRun] = []
+        ranges = self.ranges
+        count = len(ranges)
+        row = 0
+        for start, rows in spans:
+            stop = start + rows
+            at = bisect_right(self._stops, start)
+            while at < count:
+                low, high, local = ranges[at]
+                if low >= stop:
+                    break
+                low_token = low if low > start else start  # noqa: FURB136 - max() doubles the time of the hot loop
+                high_token = high if high < stop else stop  # noqa: FURB136 - the same
+                found.append(
+                    OwnedRun(row + low_token - start, row + high_token - start, local + low_token - low)
+                )
+                at += 1
+            row += rows
+        return found
+
+
+def row_runs(owned: list[OwnedRun]) -> list[tuple[int, int]]:
+    """Join owned runs that meet in rows: what a rank receives in row granularity."""
+    joined: list[tuple[int, int]] = []
+    for start, stop, _ in owned:
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], stop)
+        else:
+            joined.append((start, stop))
+    return joined

@@ -1,0 +1,163 @@
+"""One rank's view of the routes: everything it needs to run them, as plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from hpplan.routing.ownership import row_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.routing.ownership import Shard
+    from hpplan.routing.transfers import BatchRoutes
+    from hpplan.routing.workload import Item
+
+
+class PositionRun(NamedTuple):
+    """`rows` received rows from `offset` on lie at consecutive positions from `start`; -1: not owned."""
+
+    offset: int
+    rows: int
+    start: int
+
+
+@dataclass(frozen=True)
+class RankRoute:
+    """What one rank sends, receives and hands over. Peers are group ranks; all amounts are rows."""
+
+    mode: str
+    global_rank: int
+    group_ranks: tuple[int, ...]
+    """Global ranks of the exchange group, in group order."""
+    group_rank: int
+    bucket: tuple[tuple[int, int], ...]
+    """(item_id, rows) of my features, in bucket order; empty where I am no producer."""
+    sends: tuple[tuple[int, int, int, int], ...]
+    """(destination, item_id, row_start, row_stop) in wire order."""
+    receives: tuple[tuple[int, int, int, int], ...]
+    """(source, item_id, row_start, row_stop) in wire order."""
+    input_splits: tuple[int, ...]
+    """Rows to each group rank."""
+    output_splits: tuple[int, ...]
+    """Rows from each group rank."""
+    hand_over: tuple[tuple[int, int, int, int], ...]
+    """(item_id, row_start, row_stop, receive_offset) by (batch_index, first token, item_id), then row."""
+    position_runs: tuple[PositionRun, ...]
+    """Where received rows lie in my local sequence, in wire order; they cover every received row."""
+    copies: int
+    """Ranks of the group that hold the same tokens as I do, me included."""
+    local_length: int
+    """Tokens of one batch row that I hold."""
+    batch_rows: int
+    """Batch rows, as far as the items tell."""
+
+    @property
+    def rows_produced(self) -> int:
+        """Rows of my bucket."""
+        return sum(rows for _, rows in self.bucket)
+
+    @property
+    def rows_sent(self) -> int:
+        """Rows that I send, to myself as well."""
+        return sum(self.input_splits)
+
+    @property
+    def rows_received(self) -> int:
+        """Rows that I receive, from myself as well."""
+        return sum(self.output_splits)
+
+    @cached_property
+    def positions(self) -> list[int]:
+        """For each received row its index `batch_index * local_length + position`, -1 where not owned."""
+        found: list[int] = []
+        for _, rows, start in self.position_runs:
+            found.extend([-1] * rows if start < 0 else range(start, start + rows))
+        return found
+
+
+def rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) -> RankRoute:
+    """Return one rank's view; `ranks` are the parent's global ranks."""
+    bucket = routes.bucket_of(parent_rank)
+    sends = _sends(routes, bucket)
+    input_splits = [0] * routes.size
+    for destination, _, start, stop in sends:
+        input_splits[destination] += stop - start
+    output_splits = [0] * routes.size
+    receives: list[tuple[int, int, int, int]] = []
+    hand_over: list[tuple[tuple[int, int, int], int, int, int]] = []
+    positions: list[PositionRun] = []
+    length = routes.ownership.local_length
+    offset = 0
+    for source, item, runs, owned in _arrivals(routes, parent_rank):
+        first_local = item[1] * length
+        for start, stop in runs:
+            receives.append((source, item[0], start, stop))
+            hand_over.append(((item[1], item[3][0][0], item[0]), start, stop, offset))
+            row = start
+            for low, high, local in owned:
+                if high <= start or low >= stop:
+                    continue
+                if low > row:
+                    positions.append(PositionRun(offset + row - start, low - row, -1))
+                positions.append(PositionRun(offset + low - start, high - low, first_local + local))
+                row = high
+            if row < stop:
+                positions.append(PositionRun(offset + row - start, stop - row, -1))
+            offset += stop - start
+            output_splits[source] += stop - start
+    hand_over.sort()
+    return RankRoute(
+        mode=routes.mode.name,
+        global_rank=ranks[parent_rank],
+        group_ranks=ranks,
+        group_rank=parent_rank,
+        bucket=tuple((item[0], item[2]) for item in bucket),
+        sends=tuple(sends),
+        receives=tuple(receives),
+        input_splits=tuple(input_splits),
+        output_splits=tuple(output_splits),
+        hand_over=tuple((order[2], start, stop, at) for order, start, stop, at in hand_over),
+        position_runs=tuple(positions),
+        copies=routes.ownership.copies,
+        local_length=length,
+        batch_rows=routes.batch_rows,
+    )
+
+
+def _sends(routes: BatchRoutes, bucket: tuple[Item, ...]) -> list[tuple[int, int, int, int]]:
+    found = [
+        (rank, item.item_id, start, stop)
+        for item in bucket
+        for part in routes.parts(item)
+        for rank in part.ranks
+        for start, stop in part.runs
+    ]
+    # Stable: within a destination the order stays that of the bucket.
+    found.sort(key=_destination)
+    return found
+
+
+def _destination(send: tuple[int, int, int, int]) -> int:
+    return send[0]
+
+
+_Arrival = tuple[int, "Item", list[tuple[int, int]], list[tuple[int, int, int]]]
+
+
+def _arrivals(routes: BatchRoutes, parent_rank: int) -> Iterator[_Arrival]:
+    """Yield (source, item, row runs, owned runs) of each item that a rank receives, in wire order."""
+    shard: Shard = routes.ownership.shard(routes.ownership.shard_of(parent_rank))
+    owned_of = shard.owned
+    explicit = routes.explicit
+    whole = routes.whole_records
+    for source, item in routes.produced():
+        owned = owned_of(item[3])
+        if explicit and item[0] in explicit:
+            if parent_rank not in explicit[item[0]] or not (owned or whole):
+                continue
+        elif not owned:
+            continue
+        yield source, item, [(0, item[2])] if whole else row_runs(owned), owned  # type: ignore[misc]

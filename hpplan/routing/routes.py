@@ -1,0 +1,191 @@
+"""The routing table: routes of every parent, planned from a mesh and a workload."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from hpplan.errors import UnusableRequest
+from hpplan.routing.assignment import fill_buckets
+from hpplan.routing.assignment.base import LOAD_FACTOR
+from hpplan.routing.fit import Fit, check_owners, fit
+from hpplan.routing.modes import mode_of
+from hpplan.routing.rank_route import RankRoute, rank_route
+from hpplan.routing.transfers import BatchRoutes
+
+if TYPE_CHECKING:
+    from hpplan.diagnostics import Diagnostic
+    from hpplan.routing.assignment.base import Cost
+    from hpplan.routing.mesh import Mesh
+    from hpplan.routing.modes.base import Mode
+    from hpplan.routing.transfers import Granularity
+    from hpplan.routing.workload import Batch, Workload
+
+ROUTES_VERSION = 1
+
+
+class ParentRoutes(NamedTuple):
+    """One parent: its global ranks by parent rank, and the routes of the batch it runs."""
+
+    ranks: tuple[int, ...]
+    routes: BatchRoutes
+
+
+@dataclass(frozen=True, eq=False)
+class RoutingTable:
+    """All routes of a mesh. Parents that run the same batch share their `BatchRoutes`."""
+
+    mesh: Mesh
+    mode: Mode
+    granularity: Granularity
+    workload: Workload
+    fitted: Fit
+    parents: tuple[ParentRoutes, ...]
+    warnings: tuple[Diagnostic, ...] = ()
+    """What the workload's own fields give cause to warn of."""
+
+    def rank_route(self, global_rank: int) -> RankRoute | None:
+        """Return what one rank does; None on a later pipeline stage, which does not exchange.
+
+        Raises UnusableRequest for a rank that the mesh does not have.
+        """
+        at = _locate(self.mesh, global_rank)
+        if at is None:
+            return None
+        parent = self.parents[at[0]]
+        return rank_route(parent.routes, parent.ranks, at[1])
+
+    @cached_property
+    def digest(self) -> str:
+        """`sha256:…` over everything that affects execution; names, comments and listing order do not."""
+        return routes_digest(self.mesh, self.workload, self.fitted, self.granularity, self.parents)
+
+
+def plan_routes(
+    mesh: Mesh,
+    workload: Workload,
+    granularity: Granularity = "record",
+    assign: str = "lpt",
+    *,
+    cost: Cost = "rows",
+    load_factor: float = LOAD_FACTOR,
+) -> RoutingTable:
+    """Plan the exchange of a workload on a mesh.
+
+    `assign`, `cost` and `load_factor` matter only where the workload has no
+    buckets. Raises InvalidInput with everything in which the two do not fit.
+    """
+    fitted = fit(mesh, workload)
+    mode = mode_of(mesh)
+    planned = [
+        _batch_routes(mode, fitted, workload, batch, granularity, assign, cost, load_factor)
+        for batch in workload.batches
+    ]
+    parents = tuple(
+        ParentRoutes(ranks, planned[replica if workload.per_replica else 0])
+        for replica, ranks in enumerate(mesh.parents())
+    )
+    warnings = (*workload.warnings, *check_owners(fitted, workload))
+    return RoutingTable(mesh, mode, granularity, workload, fitted, parents, warnings)
+
+
+def plan_rank(
+    mesh: Mesh,
+    workload: Workload,
+    global_rank: int,
+    granularity: Granularity = "record",
+    assign: str = "lpt",
+    *,
+    cost: Cost = "rows",
+    load_factor: float = LOAD_FACTOR,
+) -> RankRoute | None:
+    """Plan what one rank does, without working out the routes of the others.
+
+    Equal to `plan_routes(…).rank_route(global_rank)`, and meant for every micro-batch.
+    """
+    fitted = fit(mesh, workload)
+    at = _locate(mesh, global_rank)
+    if at is None:
+        return None
+    replica, parent_rank = at
+    batch = workload.batches[replica if workload.per_replica else 0]
+    mode = mode_of(mesh)
+    routes = _batch_routes(mode, fitted, workload, batch, granularity, assign, cost, load_factor)
+    return rank_route(routes, mesh.parents()[replica], parent_rank)
+
+
+def routes_digest(
+    mesh: Mesh,
+    workload: Workload,
+    fitted: Fit,
+    granularity: Granularity,
+    parents: tuple[ParentRoutes, ...],
+) -> str:
+    """Return the digest of a table.
+
+    Transfers follow from what is digested by rules that `ROUTES_VERSION` stands for.
+    """
+    sha = hashlib.sha256()
+
+    def feed(value: object) -> None:
+        sha.update(json.dumps(value, separators=(",", ":")).encode())
+        sha.update(b"\n")
+
+    feed(
+        [
+            ROUTES_VERSION,
+            [[axis, size] for axis, size in mesh.axes.items() if size > 1],
+            mesh.sp and mesh.tp > 1,
+            mode_of(mesh).name,
+            granularity,
+            [workload.feature_width, workload.dtype, workload.payloads, workload.encoder_cp_size],
+            [fitted.length, workload.cp_layout, [one for one in workload.documents if one]],
+        ]
+    )
+    fed: dict[int, int] = {}
+    for index, parent in enumerate(parents):
+        feed(parent.ranks)
+        routes = parent.routes
+        if id(routes) in fed:
+            feed({"same as": fed[id(routes)]})
+            continue
+        fed[id(routes)] = index
+        for bucket in routes.buckets:
+            feed(bucket)
+        feed([[item, sorted(ranks)] for item, ranks in sorted(routes.explicit.items())])
+    return f"sha256:{sha.hexdigest()}"
+
+
+def _batch_routes(
+    mode: Mode,
+    fitted: Fit,
+    workload: Workload,
+    batch: Batch,
+    granularity: Granularity,
+    assign: str,
+    cost: Cost,
+    load_factor: float,
+) -> BatchRoutes:
+    buckets = fill_buckets(
+        workload,
+        batch,
+        fitted,
+        policy=assign,
+        cost=cost,
+        load_factor=load_factor,
+        row_granularity=granularity == "row",
+    )
+    return BatchRoutes(
+        mode, granularity, fitted.ownership, buckets, workload.encoder_cp_size, batch.destinations
+    )
+
+
+def _locate(mesh: Mesh, global_rank: int) -> tuple[int, int] | None:
+    if not 0 <= global_rank < mesh.world_size:
+        raise UnusableRequest(
+            f"the mesh {mesh} has no rank {global_rank}: its ranks are 0 to {mesh.world_size - 1}"
+        )
+    return mesh.parent_of(global_rank)

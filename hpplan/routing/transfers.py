@@ -1,0 +1,162 @@
+"""The transfers of one batch: which rows of which item go from whom to whom."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.routing.modes.base import Mode
+    from hpplan.routing.ownership import Ownership
+    from hpplan.routing.workload import Item
+
+Granularity = Literal["record", "row"]
+"""Whether a destination gets an item's whole record, or only the rows whose tokens it owns."""
+
+GRANULARITIES: tuple[Granularity, ...] = ("record", "row")
+
+
+class Transfer(NamedTuple):
+    """Rows `[row_start, row_stop)` of an item; source and destination are parent ranks."""
+
+    source: int
+    destination: int
+    item_id: int
+    row_start: int
+    row_stop: int
+
+
+class Part(NamedTuple):
+    """Rows that go to every rank of one shard, or to the one rank of an explicit destination."""
+
+    ranks: range
+    runs: tuple[tuple[int, int], ...]
+    rows: int
+
+
+class BatchRoutes:
+    """Who sends what in a parent that runs one batch; parents with the same batch share one of these.
+
+    Rows go to shards (`Part`), and from there to ranks: summaries count parts,
+    so that TP ranks that hold copies cost nothing to plan.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        granularity: Granularity,
+        ownership: Ownership,
+        buckets: tuple[tuple[Item, ...], ...],
+        encoder_cp_size: int,
+        destinations: dict[int, tuple[int, ...]],
+    ) -> None:
+        """Take the items of each bucket, in order; `destinations` are the explicit ones."""
+        self.mode = mode
+        self.granularity = granularity
+        self.ownership = ownership
+        self.buckets = buckets
+        self.encoder_cp_size = encoder_cp_size
+        self.explicit = {} if mode.reaches_all else destinations
+        self.whole_records = granularity == "record" or mode.reaches_all
+        self.size = ownership.shards * ownership.copies
+        """Ranks of the parent."""
+
+    @cached_property
+    def item_ids(self) -> tuple[tuple[int, ...], ...]:
+        """The item ids of each bucket."""
+        return tuple(tuple(item.item_id for item in bucket) for bucket in self.buckets)
+
+    @cached_property
+    def batch_rows(self) -> int:
+        """Batch rows of the decoder, as far as the items tell."""
+        return max((item.batch_index + 1 for bucket in self.buckets for item in bucket), default=0)
+
+    def bucket_of(self, parent_rank: int) -> tuple[Item, ...]:
+        """Return what a rank produces: nothing, where it is no producer."""
+        bucket, beside = divmod(parent_rank, self.encoder_cp_size)
+        return () if beside else self.buckets[bucket]
+
+    def produced(self) -> Iterator[tuple[int, Item]]:
+        """Yield each item with its producer, by producer and bucket order."""
+        for bucket, items in enumerate(self.buckets):
+            for item in items:
+                yield bucket * self.encoder_cp_size, item
+
+    def parts(self, item: Item) -> list[Part]:
+        """Return where an item's rows go, by destination."""
+        runs = self.ownership.runs(item.spans)
+        explicit = self.explicit.get(item.item_id)
+        if explicit is not None:
+            return self._explicit_parts(item, runs, explicit)
+        ranks_of = self.ownership.ranks_of
+        if len(runs) == 1:
+            shard, start, stop = runs[0]
+            return [Part(ranks_of(shard), ((start, stop),), stop - start)]
+        if self.whole_records:
+            whole = ((0, item.rows),)
+            return [Part(ranks_of(shard), whole, item.rows) for shard in sorted({run[0] for run in runs})]
+        return [
+            Part(ranks_of(shard), tuple(rows), sum(stop - start for start, stop in rows))
+            for shard, rows in sorted(_by_shard(runs).items())
+        ]
+
+    def _explicit_parts(
+        self, item: Item, runs: list[tuple[int, int, int]], explicit: tuple[int, ...]
+    ) -> list[Part]:
+        whole = ((0, item.rows),)
+        found: list[Part] = []
+        by_shard = {} if self.whole_records else _by_shard(runs)
+        for rank in sorted(explicit):
+            rows = whole if self.whole_records else tuple(by_shard.get(self.ownership.shard_of(rank), ()))
+            if rows:
+                found.append(Part(range(rank, rank + 1), rows, sum(stop - start for start, stop in rows)))
+        return found
+
+    def destinations(self, item: Item) -> list[int]:
+        """Return the parent ranks that an item goes to, ascending.
+
+        In row granularity an explicit destination that owns nothing is still listed.
+        """
+        explicit = self.explicit.get(item.item_id)
+        if explicit is not None:
+            return sorted(explicit)
+        return [rank for part in self.parts(item) for rank in part.ranks]
+
+    def transfers(self) -> Iterator[Transfer]:
+        """Yield every transfer, by source, bucket order, destination, row."""
+        for source, item in self.produced():
+            for ranks, runs, _ in self.parts(item):
+                for rank in ranks:
+                    for start, stop in runs:
+                        yield Transfer(source, rank, item.item_id, start, stop)
+
+    @cached_property
+    def cells(self) -> dict[tuple[int, int, int], int]:
+        """Rows by (source, first destination, number of destinations): the matrix, without its zeros.
+
+        Each of the destinations, which are consecutive parent ranks, gets that many rows.
+        """
+        found: dict[tuple[int, int, int], int] = {}
+        for source, item in self.produced():
+            for ranks, _, rows in self.parts(item):
+                key = (source, ranks.start, len(ranks))
+                found[key] = found.get(key, 0) + rows
+        return found
+
+    def matrix(self) -> list[list[int]]:
+        """Return rows from each parent rank to each: a square of numbers, so not for large parents."""
+        rows = [[0] * self.size for _ in range(self.size)]
+        for (source, first, count), moved in self.cells.items():
+            line = rows[source]
+            for rank in range(first, first + count):
+                line[rank] += moved
+        return rows
+
+
+def _by_shard(runs: list[tuple[int, int, int]]) -> dict[int, list[tuple[int, int]]]:
+    found: dict[int, list[tuple[int, int]]] = {}
+    for shard, start, stop in runs:
+        found.setdefault(shard, []).append((start, stop))
+    return found

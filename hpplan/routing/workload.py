@@ -1,0 +1,231 @@
+"""The workload: the items of a batch and the sequence that their rows belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.errors import InvalidInput
+from hpplan.routing.workload_checks import check_batch, check_documents
+from hpplan.routing.workload_codes import ITEMS_BESIDE_REPLICAS, MISSING_WORKLOAD_FIELD
+from hpplan.routing.workload_shape import BATCH_FIELDS, DTYPES, check_workload_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+class Item(NamedTuple):
+    """One image or video. `spans` are (token_start, rows), ascending; their rows add up to `rows`."""
+
+    item_id: int
+    batch_index: int
+    rows: int
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def first_token(self) -> int:
+        """The decoder token of row 0."""
+        return self.spans[0][0]
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Sorts items as records are handed over."""
+        return (self.batch_index, self.spans[0][0], self.item_id)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the item as a workload document has it."""
+        data: dict[str, Any] = {
+            "item_id": self.item_id,
+            "batch_index": self.batch_index,
+            "decoder_token_start": self.first_token,
+            "output_rows": self.rows,
+        }
+        if len(self.spans) > 1:
+            data["spans"] = [{"token_start": start, "rows": rows} for start, rows in self.spans]
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one data-parallel replica runs; `place` is that of the mapping with the `items`."""
+
+    items: tuple[Item, ...]
+    buckets: tuple[tuple[int, ...], ...] | None
+    destinations: dict[int, tuple[int, ...]]
+    place: Place
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the fields `items`, `buckets` and `destinations`, the last two where given."""
+        data: dict[str, Any] = {"items": [item.to_data() for item in self.items]}
+        if self.buckets is not None:
+            data["buckets"] = [list(bucket) for bucket in self.buckets]
+        if self.destinations:
+            data["destinations"] = {str(item): list(ranks) for item, ranks in self.destinations.items()}
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A checked workload. `batches` has one element for all replicas, or one for each."""
+
+    length: int
+    batches: tuple[Batch, ...]
+    place: Place
+    feature_width: int = 1
+    dtype: str = "bfloat16"
+    payloads: int = 1
+    encoder_cp_size: int = 1
+    cp_layout: str = "contiguous"
+    documents: tuple[int, ...] = ()
+    pad: bool = False
+    per_replica: bool = False
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
+
+    @property
+    def row_elements(self) -> int:
+        """Elements of one row of all payloads."""
+        return self.feature_width * self.payloads
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row of all payloads."""
+        return self.row_elements * DTYPES[self.dtype]
+
+    def with_sequence(self, *, cp_layout: str | None = None, pad: bool | None = None) -> Workload:
+        """Return the workload with another layout or padding rule."""
+        return replace(
+            self,
+            cp_layout=self.cp_layout if cp_layout is None else cp_layout,
+            pad=self.pad if pad is None else pad,
+        )
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the workload as a document, with every default written out."""
+        sequence: dict[str, Any] = {"length": self.length, "cp_layout": self.cp_layout}
+        if self.documents:
+            sequence["documents"] = list(self.documents)
+        if self.pad:
+            sequence["pad"] = True
+        data: dict[str, Any] = {
+            "feature_width": self.feature_width,
+            "dtype": self.dtype,
+            "payloads": self.payloads,
+            "encoder_cp_size": self.encoder_cp_size,
+            "sequence": sequence,
+        }
+        if self.per_replica:
+            data["replicas"] = [batch.to_data() for batch in self.batches]
+        else:
+            data.update(self.batches[0].to_data())
+        return data
+
+
+def load_workload(data: Mapping[str, Any], place: Place) -> Workload:
+    """Return the workload in plain data, whose place in its document is `place`.
+
+    Keys of `destinations` may be ints or decimal strings. Raises InvalidInput
+    with everything that is wrong; warnings are kept in `Workload.warnings`.
+    """
+    data = _with_text_keys(data)
+    warnings: list[Diagnostic] = []
+    problems: list[Diagnostic] = []
+    for finding in check_workload_shape(data, place):
+        (problems if finding.level == "error" else warnings).append(finding)
+    if not problems:
+        problems.extend(_check_where_items_are(data, place))
+    if problems:
+        raise InvalidInput([*problems, *warnings])
+    sequence = data["sequence"]
+    length = sequence["length"]
+    documents = tuple(sequence.get("documents", ()))
+    problems.extend(check_documents(length, sequence.get("documents"), place.at("sequence")))
+    per_replica = "replicas" in data
+    batches: list[Batch] = []
+    places = (
+        [(one, place.at("replicas", index)) for index, one in enumerate(data["replicas"])]
+        if per_replica
+        else [(data, place)]
+    )
+    for one, where in places:
+        found = list(check_batch(one, length, where))
+        problems.extend(found)
+        if not problems:
+            batches.append(_batch(one, where))
+    if problems:
+        raise InvalidInput([*problems, *warnings])
+    return Workload(
+        length=length,
+        batches=tuple(batches),
+        place=place,
+        feature_width=data.get("feature_width", 1),
+        dtype=data.get("dtype", "bfloat16"),
+        payloads=data.get("payloads", 1),
+        encoder_cp_size=data.get("encoder_cp_size", 1),
+        cp_layout=sequence.get("cp_layout", "contiguous"),
+        documents=documents,
+        pad=sequence.get("pad", False),
+        per_replica=per_replica,
+        warnings=tuple(warnings),
+    )
+
+
+def _batch(data: Mapping[str, Any], place: Place) -> Batch:
+    items = tuple(
+        Item(
+            one["item_id"],
+            one["batch_index"],
+            one["output_rows"],
+            tuple((span["token_start"], span["rows"]) for span in one["spans"])
+            if "spans" in one
+            else ((one["decoder_token_start"], one["output_rows"]),),
+        )
+        for one in data["items"]
+    )
+    buckets = data.get("buckets")
+    return Batch(
+        items,
+        None if buckets is None else tuple(tuple(bucket) for bucket in buckets),
+        {int(item): tuple(ranks) for item, ranks in data.get("destinations", {}).items()},
+        place,
+    )
+
+
+def _check_where_items_are(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
+    if "replicas" not in data:
+        if "items" not in data:
+            yield Diagnostic(
+                MISSING_WORKLOAD_FIELD,
+                "the field `items` is missing",
+                place,
+                hint="a batch without images has `items: []`",
+            )
+        return
+    for name in BATCH_FIELDS:
+        if name in data:
+            yield Diagnostic(
+                ITEMS_BESIDE_REPLICAS,
+                f"`{name}` stands beside `replicas`",
+                place.key(name),
+                hint=f"move `{name}` into each element of `replicas`",
+                related=(place.key("replicas"),),
+            )
+
+
+def _with_text_keys(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Spell the keys of `destinations` in decimals, as documents have them."""
+    if not isinstance(data, dict):
+        return data
+    changed = dict(data)
+    changes = False
+    destinations = data.get("destinations")
+    if isinstance(destinations, dict):
+        changed["destinations"] = {
+            str(key) if type(key) is int else key: ranks for key, ranks in destinations.items()
+        }
+        changes = True
+    replicas = data.get("replicas")
+    if isinstance(replicas, list):
+        changed["replicas"] = [_with_text_keys(one) for one in replicas]
+        changes = True
+    return changed if changes else data
