@@ -1,0 +1,39 @@
+"""`hpplan schema`: print the JSON Schema of a kind of document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from hpplan.cli.output import Output
+
+
+@click.command(name="schema")
+@click.argument("name", required=False)
+@click.option("-o", "--output", "path", metavar="FILE", help="Write FILE instead of standard output.")
+@click.pass_obj
+def command(output: Output, name: str | None, path: str | None) -> None:
+    """Print the JSON Schema of the document kind NAME; without NAME, list the kinds.
+
+    Editors check a file against it when its first line is
+    `# yaml-language-server: $schema=PATH`. What a JSON Schema cannot say is in
+    its `$comment`; `hpplan validate` checks that too.
+    """
+    from hpplan.reports.json_schema import DOCUMENT_KINDS, render
+
+    if name is None:
+        text = "".join(f"{kind.name:12}{kind.description}\n" for kind in DOCUMENT_KINDS)
+    else:
+        kind = next((kind for kind in DOCUMENT_KINDS if kind.name == name), None)
+        if kind is None:
+            known = ", ".join(kind.name for kind in DOCUMENT_KINDS)
+            raise click.BadParameter(f"'{name}' is none of {known}.", param_hint="NAME")
+        text = render(kind)
+    if path is None:
+        output.result(text)
+        return
+    from hpplan.documents.writer import replace_file
+
+    replace_file(path, text)

@@ -1,0 +1,98 @@
+"""JSON Schemas of the documents, generated from the models that the readers check with.
+
+A JSON Schema sees one value at a time. What it cannot say is in each schema's
+`$comment`, and `hpplan validate` checks it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic_core.core_schema import CoreSchema
+
+
+def _plan() -> CoreSchema:
+    from hpplan.plan.model import PLAN_SCHEMA
+
+    return PLAN_SCHEMA
+
+
+def _rules() -> CoreSchema:
+    from hpplan.plan.rules import RULES_SCHEMA
+
+    return RULES_SCHEMA
+
+
+def _strategies() -> CoreSchema:
+    from hpplan.plan.strategies import STRATEGIES_SCHEMA
+
+    return STRATEGIES_SCHEMA
+
+
+class DocumentKind(NamedTuple):
+    """A kind of document: its name, what it is, what its JSON Schema cannot say, and its model."""
+
+    name: str
+    title: str
+    description: str
+    unsaid: str
+    model: Callable[[], CoreSchema]
+
+
+DOCUMENT_KINDS = (
+    DocumentKind(
+        "plan",
+        "Frozen plan",
+        "A frozen sharding plan; HyperParallel stores it as codegen_meta.json.",
+        "Not said here: keys occur once; boundary_classes and param_plan name the same boundaries; the axes "
+        "of placements are those of mesh_dim_names; boundaries of one class have one contract; "
+        "feature_exchange is a workload.",
+        _plan,
+    ),
+    DocumentKind(
+        "rules",
+        "Inline rules",
+        "A rules file, or a HyperParallel training YAML with plan_overrides.",
+        "Not said here: one of rules and plan_overrides is there; a rule says what it matches and has a "
+        "target; low_precision goes with a replacement; targets resolve to strategies; patterns match "
+        "something.",
+        _rules,
+    ),
+    DocumentKind(
+        "strategies",
+        "Strategies",
+        "Strategies that join the built-in ones and win over them.",
+        "Not said here: each target is declared once.",
+        _strategies,
+    ),
+)
+"""The documents that have a JSON Schema, in the order in which people meet them."""
+
+
+def json_schema(kind: DocumentKind) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a kind of document."""
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Generator(GenerateJsonSchema):
+        """Leaves fields untitled: their names say as much."""
+
+        def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401 - pydantic's parameter
+            del schema
+            return False
+
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$comment": kind.unsaid,
+        **Generator().generate(kind.model()),
+        "title": kind.title,
+        "description": kind.description,
+    }
+
+
+def render(kind: DocumentKind) -> str:
+    """Return the text of a JSON Schema, with sorted keys."""
+    return json.dumps(json_schema(kind), indent=2, sort_keys=True) + "\n"

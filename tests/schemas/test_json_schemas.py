@@ -1,0 +1,151 @@
+"""The JSON Schemas in `schemas/`: fresh, valid, and right about the samples."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hpplan.documents.reader import read_document
+from hpplan.reports.json_schema import DOCUMENT_KINDS, DocumentKind, json_schema, render
+
+ROOT = Path(__file__).parents[2]
+SAMPLE_PLANS = ROOT / "sample_plans"
+
+each_kind = pytest.mark.parametrize("kind", DOCUMENT_KINDS, ids=lambda kind: kind.name)
+
+PLANS = sorted(path for path in SAMPLE_PLANS.iterdir() if path.is_file() and ".rules." not in path.name)
+RULES = sorted(SAMPLE_PLANS.glob("*.rules.yaml"))
+
+
+def validator(name: str) -> Draft202012Validator:
+    """Return a validator for the committed schema of a kind of document."""
+    text = (ROOT / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(text))
+
+
+def schema_of(path: Path) -> str:
+    """Return the schema that a file names in its first line, as an editor finds it."""
+    first = path.read_text(encoding="utf-8").partition("\n")[0]
+    assert first.startswith("# yaml-language-server: $schema=")
+    named = (path.parent / first.partition("=")[2]).resolve()
+    assert named.is_file(), named
+    return named.name.removesuffix(".schema.json")
+
+
+def faults(name: str, data: object) -> list[list[Any]]:
+    """List the paths to what a schema rejects."""
+    return sorted(list(error.absolute_path) for error in validator(name).iter_errors(data))
+
+
+@each_kind
+def test_committed_schemas_are_fresh(kind: DocumentKind) -> None:
+    """A failure means that a model was changed and its schema was not: `hpplan schema NAME -o FILE`."""
+    assert (ROOT / "schemas" / f"{kind.name}.schema.json").read_text(encoding="utf-8") == render(kind)
+
+
+def test_no_schema_is_left_over() -> None:
+    """A failure means that a schema in the folder belongs to no kind of document."""
+    names = {path.name for path in (ROOT / "schemas").iterdir()}
+    assert names == {f"{kind.name}.schema.json" for kind in DOCUMENT_KINDS}
+
+
+@each_kind
+def test_schemas_are_valid_and_say_what_they_are(kind: DocumentKind) -> None:
+    """A failure means that an editor cannot use a schema, or shows its user nothing about it."""
+    schema = json_schema(kind)
+    Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert "$id" not in schema
+    assert schema["title"]
+    assert schema["description"]
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.name)
+def test_sample_plans_are_valid(path: Path) -> None:
+    """A failure means that an editor underlines something in a good plan, before or after normalizing."""
+    if path.suffix == ".yaml":
+        assert schema_of(path) == "plan"
+    assert faults("plan", read_document(str(path)).data) == []
+
+
+@pytest.mark.parametrize("path", RULES, ids=lambda path: path.name)
+def test_sample_rules_are_valid(path: Path) -> None:
+    """A failure means that an editor underlines something in a good rules file."""
+    assert schema_of(path) == "rules"
+    assert faults("rules", read_document(str(path)).data) == []
+
+
+def test_strategies_of_a_sample_are_a_valid_strategies_document() -> None:
+    """A failure means that strategies cannot move from a rules file to one of their own."""
+    data = read_document(str(SAMPLE_PLANS / "qwen3_vl_30b_a3b.rules.yaml")).data
+    assert faults("strategies", {"strategies": data["strategies"]}) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("boundary_classes",), []),
+        (("param_plan", "model.norm", "is_boundary"), "no"),
+        (("param_plan", "model.norm", "params", "weight", "tp"), "Shard(0)"),
+        (("param_plan", "model.norm", "in_src", "hidden_states", "tp"), "P()"),
+        (("parallel_dims", "tp_size"), 0),
+        (("external_state_classes",), "LlamaMLP"),
+    ],
+    ids=lambda value: ".".join(value) if isinstance(value, tuple) else None,
+)
+def test_plan_schema_rejects(path: tuple[str, ...], value: object) -> None:
+    """A failure means that an editor lets pass what `hpplan normalize` rejects."""
+    data = copy.deepcopy(read_document(str(SAMPLE_PLANS / "llama3_8b.yaml")).data)
+    node = data
+    for key in path[:-1]:
+        node = node[key]
+    node[path[-1]] = value
+    assert faults("plan", data) == [list(path)]
+
+
+def test_plan_schema_requires_the_two_fields() -> None:
+    """A failure means that an editor takes an empty file for a plan."""
+    messages = [error.message for error in validator("plan").iter_errors({})]
+    assert messages == ["'boundary_classes' is a required property", "'param_plan' is a required property"]
+
+
+def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run `hpplan schema`."""
+    return subprocess.run(
+        [sys.executable, "-m", "hpplan", "schema", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_command_lists_the_kinds() -> None:
+    """A failure means that nobody can find out which schemas there are."""
+    done = run()
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [kind.name for kind in DOCUMENT_KINDS]
+
+
+def test_command_prints_or_writes_a_schema(tmp_path: Path) -> None:
+    """A failure means that what the command gives is not what the repository holds."""
+    expected = (ROOT / "schemas" / "rules.schema.json").read_text(encoding="utf-8")
+    assert run("rules").stdout == expected
+    done = run("rules", "-o", "rules.schema.json", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (tmp_path / "rules.schema.json").read_text(encoding="utf-8") == expected
+
+
+def test_command_names_the_kinds_it_knows() -> None:
+    """A failure means that a wrong name ends in a traceback or leaves the user without the right ones."""
+    done = run("plans")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert all(kind.name in done.stderr for kind in DOCUMENT_KINDS)
