@@ -54,7 +54,8 @@ def record(
 
 def described(schema: CoreSchema, description: str) -> CoreSchema:
     """Return a schema with a description for its JSON Schema."""
-    return {**schema, "metadata": {"pydantic_js_updates": {"description": description}}}
+    known = schema.get("metadata", {}).get("pydantic_js_updates", {})
+    return {**schema, "metadata": {"pydantic_js_updates": {**known, "description": description}}}
 
 
 def one_of(*choices: CoreSchema, belongs: str) -> CoreSchema:

@@ -33,6 +33,12 @@ def _strategies() -> CoreSchema:
     return STRATEGIES_SCHEMA
 
 
+def _workload() -> CoreSchema:
+    from hpplan.routing.workload_shape import WORKLOAD_SCHEMA
+
+    return WORKLOAD_SCHEMA
+
+
 class DocumentKind(NamedTuple):
     """A kind of document: its name, what it is, what its JSON Schema cannot say, and its model."""
 
@@ -68,6 +74,15 @@ DOCUMENT_KINDS = (
         "Strategies that join the built-in ones and win over them.",
         "Not said here: each target is declared once.",
         _strategies,
+    ),
+    DocumentKind(
+        "workload",
+        "Workload",
+        "The items of a batch and the sequence that their rows belong to.",
+        "Not said here: item ids occur once; an item has decoder_token_start or spans, and the rows of spans "
+        "add up to output_rows; items stay within the length and do not overlap; documents add up to the "
+        "length; buckets hold every item once; the length divides over the mesh.",
+        _workload,
     ),
 )
 """The documents that have a JSON Schema, in the order in which people meet them."""

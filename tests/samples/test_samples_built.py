@@ -13,6 +13,9 @@ from sample_models import SAMPLES, Sample
 from hpplan.documents.reader import read_document
 from hpplan.plan.model import load_plan
 from hpplan.plan.rules import load_rules, rules_of_plan
+from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.routes import plan_routes
+from hpplan.routing.workload import load_workload
 
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 
@@ -153,6 +156,18 @@ def test_boundaries_of_one_class_have_one_contract(sample: Sample) -> None:
         entry = {field: value for field, value in plan["param_plan"][fqn].items() if field != "params"}
         contracts.setdefault(class_name, []).append(entry)
     assert all(entry == entries[0] for entries in contracts.values() for entry in entries)
+
+
+def test_feature_exchange_of_qwen3_vl_runs_on_the_mesh_of_its_plan() -> None:
+    """A failure means that the sample cannot be routed: its length does not divide, or its items clash."""
+    plan = load_plan(read_document(str(SAMPLE_PLANS / "qwen3_vl_30b_a3b.yaml")))
+    workload = load_workload(plan.data["feature_exchange"], plan.place.at("feature_exchange"))
+    table = plan_routes(parse_mesh("dp=2,cp=2,tp=4,sp"), workload)
+    assert table.mode.name == "parent_variable_a2a"
+    assert table.warnings == ()
+    # 391 = 34 * 46 / 4 and so on: four images, and a video of four frames with 192 rows each.
+    rows = {item.item_id: item.rows for batch in workload.batches for item in batch.items}
+    assert rows == {0: 391, 1: 768, 2: 196, 3: 4 * 192, 4: 1200}
 
 
 def test_placements_of_one_deepseek_layer() -> None:

@@ -20,8 +20,11 @@ SAMPLE_PLANS = ROOT / "sample_plans"
 
 each_kind = pytest.mark.parametrize("kind", DOCUMENT_KINDS, ids=lambda kind: kind.name)
 
-PLANS = sorted(path for path in SAMPLE_PLANS.iterdir() if path.is_file() and ".rules." not in path.name)
-RULES = sorted(SAMPLE_PLANS.glob("*.rules.yaml"))
+SAMPLES = sorted(
+    path
+    for path in SAMPLE_PLANS.rglob("*.*")
+    if path.name.endswith((".yaml", ".codegen_meta.json")) and "broken" not in path.parts
+)
 
 
 def validator(name: str) -> Draft202012Validator:
@@ -67,19 +70,15 @@ def test_schemas_are_valid_and_say_what_they_are(kind: DocumentKind) -> None:
     assert schema["description"]
 
 
-@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.name)
-def test_sample_plans_are_valid(path: Path) -> None:
-    """A failure means that an editor underlines something in a good plan, before or after normalizing."""
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_samples_are_valid(path: Path) -> None:
+    """A failure means that an editor underlines something in a good file, or is not told what file it is."""
+    name = "rules" if path.name.endswith(".rules.yaml") else "plan"
+    if path.parent.name == "workloads":
+        name = "workload"
     if path.suffix == ".yaml":
-        assert schema_of(path) == "plan"
-    assert faults("plan", read_document(str(path)).data) == []
-
-
-@pytest.mark.parametrize("path", RULES, ids=lambda path: path.name)
-def test_sample_rules_are_valid(path: Path) -> None:
-    """A failure means that an editor underlines something in a good rules file."""
-    assert schema_of(path) == "rules"
-    assert faults("rules", read_document(str(path)).data) == []
+        assert schema_of(path) == name
+    assert faults(name, read_document(str(path)).data) == []
 
 
 def test_strategies_of_a_sample_are_a_valid_strategies_document() -> None:
@@ -108,6 +107,24 @@ def test_plan_schema_rejects(path: tuple[str, ...], value: object) -> None:
         node = node[key]
     node[path[-1]] = value
     assert faults("plan", data) == [list(path)]
+
+
+def test_workload_schema_rejects_and_allows() -> None:
+    """A failure means that an editor misses a bad size, or underlines the plain item ids of destinations."""
+    workload = {
+        "sequence": {"length": 8},
+        "items": [{"item_id": 0, "batch_index": 0, "decoder_token_start": 0, "output_rows": 4}],
+        "destinations": {"0": [0]},
+    }
+    assert faults("workload", workload) == []
+    workload["sequence"] = {"length": 0, "cp_layout": "zig-zag"}
+    assert faults("workload", workload) == [["sequence", "cp_layout"], ["sequence", "length"]]
+
+
+def test_feature_exchange_of_a_sample_is_a_valid_workload() -> None:
+    """A failure means that the workload a plan carries is none."""
+    data = read_document(str(SAMPLE_PLANS / "qwen3_vl_30b_a3b.yaml")).data
+    assert faults("workload", data["feature_exchange"]) == []
 
 
 def test_plan_schema_requires_the_two_fields() -> None:
