@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import traceback
 from typing import NoReturn
 
 import click
@@ -88,6 +87,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         # click leaves this way only when the reader of --help or --version closed its end of the pipe.
         status = 0 if stop.code == 1 else int(stop.code or 0)
     except Exception:  # noqa: BLE001 - whatever else arrives here is our bug, and is reported as one
+        import traceback
+
         output.discard()
         output.note(traceback.format_exc().rstrip())
         output.note(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from hpplan import __version__
@@ -46,6 +44,9 @@ def without_record(plan: Plan) -> Plan:
 
 def content_sha256(plan: Plan) -> str:
     """Return the sha256 of a plan's content: neither key order, spelling nor an earlier record counts."""
+    import json
+    from hashlib import sha256
+
     content = {name: value for name, value in plan.data.items() if name != "normalization"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return sha256(text.encode()).hexdigest()

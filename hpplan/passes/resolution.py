@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
@@ -65,6 +64,8 @@ def _unresolved(target: str, place: Place, strategies: StrategyTable, model_type
             place,
             hint=f"it serves {serves or 'none'}; add the model type to the strategy or correct it",
         )
+    from difflib import get_close_matches
+
     nearest = get_close_matches(target, [strategy.target for strategy in strategies], n=1, cutoff=0.8)
     return Diagnostic(
         UNRESOLVED_TARGET,
