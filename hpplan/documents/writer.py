@@ -44,7 +44,7 @@ def dump_yaml(data: Data, key_order: KeyOrder = MappingProxyType({}), header: st
     all other keys follow in natural order. No line is ever folded.
 
     A list or mapping is written in one line, `{cp: R, tp: S(0)}`, where that
-    line ends by column 100 and
+    line ends by column 100, `key_order` names no fields for it, and
     - it is a list of scalars below the top, or
     - it holds only scalars, two or more keys below the top, or
     - it holds one such list or mapping at most, three or more keys below it.
@@ -63,9 +63,11 @@ def dump_json(data: Data) -> str:
     try:
         text = json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        raise InvalidInput(list(_not_json(data, Place("<output>")))) from None
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise unwritable()
+        raise InvalidInput(_not_json(data, Place("<output>"))) from None
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise unwritable() from None
     return text + "\n"
 
 
@@ -160,7 +162,8 @@ class _YamlWriter:
         if not value or not isinstance(value, (dict, list, tuple)):
             self.lines.append(f"{head} {self.scalar(value)}")
             return
-        if depth >= 2 or not isinstance(value, dict):  # noqa: PLR2004 - see dump_yaml
+        is_record = bool(order.fields) and isinstance(value, dict)
+        if not is_record and (depth >= 2 or not isinstance(value, dict)):  # noqa: PLR2004 - see dump_yaml
             text = self.flow(value, 1 if depth > 2 else 0, order)  # noqa: PLR2004 - see dump_yaml
             if text is not None and len(head) + 1 + len(text) <= WIDTH:
                 self.lines.append(f"{head} {text}")
