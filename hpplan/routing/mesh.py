@@ -170,7 +170,10 @@ def mesh_of_plan(parallel_dims: Mapping[str, Any], place: Place) -> Mesh:
 
 
 def mesh_from_data(data: Mapping[str, Any], place: Place) -> Mesh:
-    """Return the mesh of a routing table's `mesh` field; raise InvalidInput where it is none."""
+    """Return the mesh of a routing table's `mesh` field, whose shape was checked.
+
+    Raises InvalidInput for unknown axes and an order that does not name them all.
+    """
     axes = data["axes"]
     order = data.get("order") or [axis for axis in AXES if axis in axes]
     problems = [_unknown(axis, place.key("axes", axis)) for axis in axes if axis not in AXES]
@@ -178,9 +181,6 @@ def mesh_from_data(data: Mapping[str, Any], place: Place) -> Mesh:
         problems.append(
             Diagnostic(MALFORMED_MESH, "`order` must name the axes, each once", place.at("order"))
         )
-    problems.extend(
-        _unusable(axis, str(size), place.at("axes", axis)) for axis, size in axes.items() if size < 1
-    )
     sizes = {axis: axes[axis] for axis in order} if not problems else {}
     return _made({**sizes, "ep": data.get("ep", 1)}, sp=data["sp"], place=place, problems=problems)
 

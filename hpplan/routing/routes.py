@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.errors import UnusableRequest
 from hpplan.routing.assignment import fill_buckets
@@ -62,6 +62,12 @@ class RoutingTable:
     def digest(self) -> str:
         """`sha256:…` over everything that affects execution; names, comments and listing order do not."""
         return routes_digest(self.mesh, self.workload, self.fitted, self.granularity, self.parents)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the table as a document (`hpplan.routing.routes_document.routes_to_data`)."""
+        from hpplan.routing.routes_document import routes_to_data
+
+        return routes_to_data(self)
 
 
 def plan_routes(

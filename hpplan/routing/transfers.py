@@ -36,6 +36,19 @@ class Part(NamedTuple):
     rows: int
 
 
+class Totals(NamedTuple):
+    """What a batch moves in all."""
+
+    cells: dict[tuple[int, int, int], int]
+    """Rows by (source, first destination, number of destinations): the matrix without its zeros.
+
+    Each of the destinations, which are consecutive parent ranks, gets that many rows.
+    """
+    least_rows_leaving: int
+    """Rows that any schedule must move: row granularity, own rows left out."""
+    transfers: int
+
+
 class BatchRoutes:
     """Who sends what in a parent that runs one batch; parents with the same batch share one of these.
 
@@ -86,30 +99,28 @@ class BatchRoutes:
 
     def parts(self, item: Item) -> list[Part]:
         """Return where an item's rows go, by destination."""
-        runs = self.ownership.runs(item.spans)
-        explicit = self.explicit.get(item.item_id)
-        if explicit is not None:
-            return self._explicit_parts(item, runs, explicit)
+        return self._parts(item, self.ownership.runs(item.spans), whole=self.whole_records)
+
+    def _parts(self, item: Item, runs: list[tuple[int, int, int]], *, whole: bool) -> list[Part]:
         ranks_of = self.ownership.ranks_of
+        if item.item_id in self.explicit:
+            return self._explicit_parts(item, runs, whole=whole)
         if len(runs) == 1:
             shard, start, stop = runs[0]
             return [Part(ranks_of(shard), ((start, stop),), stop - start)]
-        if self.whole_records:
-            whole = ((0, item.rows),)
-            return [Part(ranks_of(shard), whole, item.rows) for shard in sorted({run[0] for run in runs})]
+        if whole:
+            record = ((0, item.rows),)
+            return [Part(ranks_of(shard), record, item.rows) for shard in sorted({run[0] for run in runs})]
         return [
             Part(ranks_of(shard), tuple(rows), sum(stop - start for start, stop in rows))
             for shard, rows in sorted(_by_shard(runs).items())
         ]
 
-    def _explicit_parts(
-        self, item: Item, runs: list[tuple[int, int, int]], explicit: tuple[int, ...]
-    ) -> list[Part]:
-        whole = ((0, item.rows),)
+    def _explicit_parts(self, item: Item, runs: list[tuple[int, int, int]], *, whole: bool) -> list[Part]:
+        by_shard = _by_shard(runs)
         found: list[Part] = []
-        by_shard = {} if self.whole_records else _by_shard(runs)
-        for rank in sorted(explicit):
-            rows = whole if self.whole_records else tuple(by_shard.get(self.ownership.shard_of(rank), ()))
+        for rank in sorted(self.explicit[item.item_id]):
+            rows = ((0, item.rows),) if whole else tuple(by_shard.get(self.ownership.shard_of(rank), ()))
             if rows:
                 found.append(Part(range(rank, rank + 1), rows, sum(stop - start for start, stop in rows)))
         return found
@@ -133,22 +144,29 @@ class BatchRoutes:
                         yield Transfer(source, rank, item.item_id, start, stop)
 
     @cached_property
-    def cells(self) -> dict[tuple[int, int, int], int]:
-        """Rows by (source, first destination, number of destinations): the matrix, without its zeros.
-
-        Each of the destinations, which are consecutive parent ranks, gets that many rows.
-        """
-        found: dict[tuple[int, int, int], int] = {}
+    def totals(self) -> Totals:
+        """The sums that need every item, in one pass over the items."""
+        cells: dict[tuple[int, int, int], int] = {}
+        least = transfers = 0
+        runs_of = self.ownership.runs
+        whole = self.whole_records
         for source, item in self.produced():
-            for ranks, _, rows in self.parts(item):
+            runs = runs_of(item.spans)
+            parts = self._parts(item, runs, whole=whole)
+            for ranks, sent, rows in parts:
                 key = (source, ranks.start, len(ranks))
-                found[key] = found.get(key, 0) + rows
-        return found
+                cells[key] = cells.get(key, 0) + rows
+                transfers += len(ranks) * len(sent)
+            if whole and (len(runs) > 1 or self.explicit):
+                parts = self._parts(item, runs, whole=False)
+            for ranks, _, rows in parts:
+                least += rows * (len(ranks) - (source in ranks))
+        return Totals(cells, least, transfers)
 
     def matrix(self) -> list[list[int]]:
         """Return rows from each parent rank to each: a square of numbers, so not for large parents."""
         rows = [[0] * self.size for _ in range(self.size)]
-        for (source, first, count), moved in self.cells.items():
+        for (source, first, count), moved in self.totals.cells.items():
             line = rows[source]
             for rank in range(first, first + count):
                 line[rank] += moved

@@ -208,7 +208,7 @@ def _check_where_items_are(data: Mapping[str, Any], place: Place) -> Iterator[Di
                 f"`{name}` stands beside `replicas`",
                 place.key(name),
                 hint=f"move `{name}` into each element of `replicas`",
-                related=(place.key("replicas"),),
+                related=(replace(place.key("replicas"), note="the replicas"),),
             )
 
 

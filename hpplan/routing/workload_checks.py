@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
@@ -32,7 +33,7 @@ def check_documents(length: int, documents: Sequence[int] | None, place: Place) 
             DOCUMENTS_DO_NOT_ADD_UP,
             f"the documents add up to {sum(documents)} tokens, and the sequence has {length}",
             place.at("documents"),
-            related=(place.at("length"),),
+            related=(replace(place.at("length"), note="the length of the sequence"),),
         )
 
 
@@ -48,7 +49,7 @@ def check_batch(data: Mapping[str, Any], length: int, place: Place) -> Iterator[
                 DUPLICATE_ITEM,
                 f"there is another item {item_id}",
                 where.at(index, "item_id"),
-                related=(where.at(first_seen[item_id], "item_id"),),
+                related=(replace(where.at(first_seen[item_id], "item_id"), note="first used here"),),
             )
         if "spans" in item:
             yield from _check_spans(item, where.at(index))
@@ -80,7 +81,7 @@ def _check_spans(item: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
             f"the spans of item {item['item_id']} have {total} rows, "
             f"and `output_rows` is {item['output_rows']}",
             place.at("output_rows"),
-            related=(place.at("spans"),),
+            related=(replace(place.at("spans"), note="the spans"),),
         )
     start = item.get("decoder_token_start")
     if spans and start is not None and start != spans[0]["token_start"]:
@@ -89,7 +90,7 @@ def _check_spans(item: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
             f"item {item['item_id']} starts at token {start}, "
             f"and its first span at {spans[0]['token_start']}",
             place.at("decoder_token_start"),
-            related=(place.at("spans", 0, "token_start"),),
+            related=(replace(place.at("spans", 0, "token_start"), note="the first span"),),
         )
     for number in range(1, len(spans)):
         if spans[number]["token_start"] < spans[number - 1]["token_start"]:
@@ -127,7 +128,7 @@ def _check_tokens(
                 OVERLAPPING_SPANS,
                 f"tokens {span[1]} to {last} of batch row {batch} belong to item {other} and to item {mine}",
                 at(span),
-                related=(at(furthest),),
+                related=(replace(at(furthest), note=f"item {other} is here"),),
             )
         if furthest is None or span[2] > furthest[2]:
             furthest = span
@@ -148,7 +149,7 @@ def _check_buckets(data: Mapping[str, Any], indices: Mapping[int, int], place: P
                     ITEM_IN_TWO_BUCKETS,
                     f"item {item_id} is {both}",
                     place.at("buckets", bucket, number),
-                    related=(place.at("buckets", *where[item_id]),),
+                    related=(replace(place.at("buckets", *where[item_id]), note="first here"),),
                 )
             else:
                 where[item_id] = (bucket, number)

@@ -1,0 +1,35 @@
+"""Model families: what an image of each becomes, one family a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.routing.families.custom import Custom
+from hpplan.routing.families.internvl import InternVL
+from hpplan.routing.families.kimi_vl import KimiVL
+from hpplan.routing.families.llava_next import LlavaNext
+from hpplan.routing.families.qwen2_5_vl import Qwen25VL
+from hpplan.routing.families.qwen2_vl import Qwen2VL
+from hpplan.routing.families.qwen3_vl import Qwen3VL
+
+if TYPE_CHECKING:
+    from hpplan.routing.families.base import Family
+
+FAMILIES: tuple[type[Family], ...] = (
+    Qwen2VL,
+    Qwen25VL,
+    Qwen3VL,
+    InternVL,
+    LlavaNext,
+    KimiVL,
+    Custom,
+)
+"""Every family, in the order in which `--help` lists them."""
+
+
+def family_named(name: str) -> type[Family]:
+    """Return the family of that name; raise KeyError when there is none."""
+    for family in FAMILIES:
+        if family.name == name:
+            return family
+    raise KeyError(name)

@@ -1,0 +1,108 @@
+"""What a model family answers: how many feature rows an image has, and where they stand in the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Kind = Literal["image", "video"]
+"""What an item is; a family may have one placeholder token for each, or the same for both."""
+
+Runs = tuple[int, ...]
+"""Feature rows of each run of placeholders of one image or video, in order."""
+
+
+class Size(NamedTuple):
+    """An image in pixels, or `frames` of a video with `fps` of them a second."""
+
+    width: int
+    height: int
+    frames: int = 1
+    fps: float = 2.0
+
+    def __str__(self) -> str:
+        """Spell the size the way messages do."""
+        return f"{self.width}x{self.height}" + (f", {self.frames} frames" if self.frames > 1 else "")
+
+
+class GridField(NamedTuple):
+    """A field of a sample that lists one entry of whole numbers for each image or video."""
+
+    kind: Kind
+    axes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """The published arithmetic of a model family. Fields are its options, with the published defaults.
+
+    Methods raise ValueError with a sentence about an image that the family
+    cannot take.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    """What `--help` says about the family's rows."""
+    grid_fields: ClassVar[Mapping[str, GridField]] = {}
+    """What the family's processor says about images and videos beside `input_ids`."""
+
+    least: ClassVar[Mapping[str, int]] = {"image_id": -1, "video_id": -1}
+    """The least value of options that may be below 1."""
+
+    image_id: int = -1
+    """Placeholder token of an image; -1: the family has none."""
+    video_id: int = -1
+    """Placeholder token of a video; -1: the family takes no videos."""
+    feature_width: int = 1
+    """Columns of a feature row: the hidden size of the decoder."""
+    dtype: str = "bfloat16"
+    payloads: int = 1
+    """Tensors that travel on the same routes."""
+
+    def __post_init__(self) -> None:
+        """Refuse options that no arithmetic can use."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = self.least.get(field.name, 1)
+            if isinstance(value, int) and value < least:
+                raise ValueError(f"{field.name} must be at least {least}, not {value}")
+
+    def from_grid(self, kind: Kind, grid: tuple[int, ...]) -> Runs:
+        """Return the rows of an entry of one of `grid_fields`."""
+        raise NotImplementedError
+
+    def from_size(self, kind: Kind, size: Size) -> Runs:
+        """Return the rows of an image or video of a size in pixels, as the processor resizes it."""
+        raise NotImplementedError
+
+    def text_around(self, kind: Kind, run: int, size: Size) -> tuple[int, int]:
+        """Return how many tokens of markup stand before and after run number `run`.
+
+        Used where only sizes are known, to work out where tokens would be.
+        """
+        del kind, run, size
+        return 0, 0
+
+    @classmethod
+    def options(cls) -> dict[str, type]:
+        """Return the name and type of every option."""
+        return {field.name: type(field.default) for field in fields(cls)}
+
+
+def padded_frames(frames: int, temporal_patch: int) -> int:
+    """Return the frames of a video after its last one is repeated to fill the last temporal patch.
+
+    >>> padded_frames(17, 4)
+    20
+    """
+    return -(-frames // temporal_patch) * temporal_patch
+
+
+def merged_rows(height: int, width: int, merge_size: int) -> int:
+    """Return the rows of one grid step: `merge_size` x `merge_size` patches become one row."""
+    if height % merge_size or width % merge_size:
+        raise ValueError(f"a grid of {height} x {width} patches is not divided by merge size {merge_size}")
+    return height * width // merge_size**2

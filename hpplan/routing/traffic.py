@@ -1,0 +1,249 @@
+"""What the routes move: per rank, in all, against the least possible, and in time."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hpplan.routing.assignment.base import load_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.transfers import BatchRoutes
+
+
+class Link(NamedTuple):
+    """What a rank's link does, for estimates."""
+
+    bandwidth: float
+    """GB/s, 10^9 bytes a second, each way."""
+    latency: float = 0.0
+    """Microseconds."""
+
+    def seconds(self, size: int) -> float:
+        """Return the time in seconds of moving `size` bytes."""
+        return size / (self.bandwidth * 1e9) + self.latency / 1e6
+
+
+class RankTraffic(NamedTuple):
+    """What one rank moves, in rows."""
+
+    rank: int
+    """Global rank."""
+    items: int
+    produced: int
+    """Rows of its bucket."""
+    sent: int
+    """To other ranks."""
+    received: int
+    """From other ranks."""
+    kept: int
+    """From itself."""
+
+
+class Peak(NamedTuple):
+    """The rank with the most of something, against the mean."""
+
+    rank: int
+    rows: int
+    mean: float
+
+
+class ProducerLoad(NamedTuple):
+    """The parent whose largest bucket is furthest above its bound."""
+
+    parent: int
+    rank: int
+    """Global rank of the producer of the largest bucket."""
+    largest: int
+    bound: int
+    """An even share, or the largest item where that is more."""
+    mean: float
+
+
+class BatchTraffic:
+    """Rows by parent rank of one batch; parents that run the same batch share it."""
+
+    def __init__(self, routes: BatchRoutes) -> None:
+        """Add up the cells of the matrix, without a square."""
+        size = routes.size
+        self.items = [0] * size
+        self.produced = [0] * size
+        self.sent = [0] * size
+        self.kept = [0] * size
+        for bucket, items in enumerate(routes.buckets):
+            rank = bucket * routes.encoder_cp_size
+            self.items[rank] = len(items)
+            self.produced[rank] = sum(item.rows for item in items)
+        steps = [0] * (size + 1)
+        for (source, first, count), rows in routes.totals.cells.items():
+            home = first <= source < first + count
+            self.sent[source] += rows * (count - home)
+            if home:
+                self.kept[source] += rows
+            steps[first] += rows
+            steps[first + count] -= rows
+        self.received = [total - own for total, own in zip(accumulate(steps[:-1]), self.kept, strict=True)]
+        self.leaving = sum(self.sent)
+        self.least_leaving = routes.totals.least_rows_leaving
+
+
+class Traffic:
+    """What a routing table moves."""
+
+    def __init__(self, table: RoutingTable, link: Link | None = None) -> None:
+        """Work out the sums; the cost is one pass over the items of each batch."""
+        self.table = table
+        self.link = link
+        by_routes: dict[int, BatchTraffic] = {}
+        self.batches = [
+            by_routes.setdefault(id(routes), BatchTraffic(routes))
+            if id(routes) not in by_routes
+            else by_routes[id(routes)]
+            for _, routes in table.parents
+        ]
+        """Of each parent, in order."""
+        self.rows_kept = sum(sum(batch.kept) for batch in self.batches)
+        self.rows_leaving = sum(batch.leaving for batch in self.batches)
+        self.least_rows_leaving = sum(batch.least_leaving for batch in self.batches)
+        self.row_bytes = table.workload.row_bytes
+        self.ranks = sum(len(ranks) for ranks, _ in table.parents)
+        """Ranks that exchange."""
+
+    @property
+    def rows(self) -> int:
+        """All rows that arrive somewhere, kept ones as well."""
+        return self.rows_kept + self.rows_leaving
+
+    def per_rank(self) -> Iterator[RankTraffic]:
+        """Yield what each rank that exchanges moves, by global rank."""
+        order = sorted(
+            (rank, number, at)
+            for number, (ranks, _) in enumerate(self.table.parents)
+            for at, rank in enumerate(ranks)
+        )
+        for rank, number, at in order:
+            batch = self.batches[number]
+            yield RankTraffic(
+                rank,
+                batch.items[at],
+                batch.produced[at],
+                batch.sent[at],
+                batch.received[at],
+                batch.kept[at],
+            )
+
+    @cached_property
+    def largest_sender(self) -> Peak:
+        """The rank that sends most to others; the lowest of equals."""
+        return self._peak([batch.sent for batch in self.batches])
+
+    @cached_property
+    def largest_receiver(self) -> Peak:
+        """The rank that receives most from others; the lowest of equals."""
+        return self._peak([batch.received for batch in self.batches])
+
+    def _peak(self, amounts: Sequence[Sequence[int]]) -> Peak:
+        best, best_rank = -1, 0
+        for (ranks, _), rows in zip(self.table.parents, amounts, strict=True):
+            most = max(rows)
+            rank = min(ranks[at] for at, value in enumerate(rows) if value == most) if most >= best else 0
+            if most > best or (most == best and rank < best_rank):
+                best, best_rank = most, rank
+        return Peak(best_rank, best, self.rows_leaving / self.ranks)
+
+    @cached_property
+    def producer_load(self) -> ProducerLoad:
+        """The worst balanced parent; the first of equals."""
+        found: ProducerLoad | None = None
+        for number, (ranks, routes) in enumerate(self.table.parents):
+            loads = self.batches[number].produced[:: routes.encoder_cp_size]
+            costs = [item.rows for bucket in routes.buckets for item in bucket]
+            largest = max(loads)
+            load = ProducerLoad(
+                number,
+                ranks[loads.index(largest) * routes.encoder_cp_size],
+                largest,
+                load_bound(costs, len(loads)),
+                sum(loads) / len(loads),
+            )
+            if found is None or load.largest * found.bound > found.largest * load.bound:
+                found = load
+        assert found is not None
+        return found
+
+    @property
+    def largest_buffer(self) -> int:
+        """Bytes of the largest send or receive buffer of any rank, own rows included."""
+        return self.row_bytes * max(
+            max(out, into) + own
+            for batch in self.batches
+            for out, into, own in zip(batch.sent, batch.received, batch.kept, strict=True)
+        )
+
+    @property
+    def seconds(self) -> float | None:
+        """The estimated time: the busiest rank's bytes over the bandwidth, plus the latency."""
+        if self.link is None:
+            return None
+        busiest = max(self.largest_sender.rows, self.largest_receiver.rows)
+        return self.link.seconds(busiest * self.row_bytes)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the `traffic` field of a routing table."""
+        load = self.producer_load
+        data: dict[str, Any] = {
+            "rows": self.rows,
+            "rows_kept": self.rows_kept,
+            "rows_leaving": self.rows_leaving,
+            "least_rows_leaving": self.least_rows_leaving,
+            "row_bytes": self.row_bytes,
+            "bytes_leaving": self.rows_leaving * self.row_bytes,
+            "largest_sender": self.largest_sender._asdict(),
+            "largest_receiver": self.largest_receiver._asdict(),
+            "producer_load": load._asdict(),
+            "ranks": [
+                {
+                    "rank": one.rank,
+                    "items": one.items,
+                    "rows_produced": one.produced,
+                    "rows_sent": one.sent,
+                    "rows_received": one.received,
+                    "rows_kept": one.kept,
+                    "send_buffer_bytes": (one.sent + one.kept) * self.row_bytes,
+                    "receive_buffer_bytes": (one.received + one.kept) * self.row_bytes,
+                }
+                for one in self.per_rank()
+            ],
+        }
+        if self.link is not None:
+            data["estimate"] = {
+                "bandwidth_gb_per_s": self.link.bandwidth,
+                "latency_us": self.link.latency,
+                "seconds": self.seconds,
+            }
+        return data
+
+
+def fold_matrix(table: RoutingTable, block_of: Sequence[int], blocks: int) -> list[list[int]]:
+    """Return rows from each block of ranks to each; `block_of[global rank]` says where a rank belongs.
+
+    Costs a square of `blocks` and one step for each cell of the matrix that is not zero.
+    """
+    folded = [[0] * blocks for _ in range(blocks)]
+    for ranks, routes in table.parents:
+        groups: dict[tuple[int, int], dict[int, int]] = {}
+        for (source, first, count), rows in routes.totals.cells.items():
+            line = folded[block_of[ranks[source]]]
+            group = groups.get((first, count))
+            if group is None:
+                group = groups[first, count] = {}
+                for rank in ranks[first : first + count]:
+                    block = block_of[rank]
+                    group[block] = group.get(block, 0) + 1
+            for block, members in group.items():
+                line[block] += rows * members
+    return folded
