@@ -95,8 +95,10 @@ def load_json(source: Source) -> Data:
             data = decoder.decode(text)
     except json.JSONDecodeError as error:
         raise NotJsonError(_syntax_failure(source, error)) from None
-    except (RecursionError, ValueError):
-        suspect = True
+    except (RecursionError, ValueError) as error:
+        findings = list(_findings(source))
+        code = TOO_DEEP if isinstance(error, RecursionError) else NUMBER_TOO_LARGE
+        raise InvalidInput(findings or [Diagnostic(code, str(error), Place(source.name))]) from None
     if suspect or _SURROGATE_ESCAPE.search(text) or _is_too_deep(data):
         findings = list(_findings(source))
         if findings:
@@ -125,7 +127,7 @@ def _syntax_failure(source: Source, error: json.JSONDecodeError) -> Diagnostic:
 
 def _is_too_deep(data: Data) -> bool:
     level = [data]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_DEPTH):
         below: list[Any] = []
         for node in level:
             if isinstance(node, (dict, list)):

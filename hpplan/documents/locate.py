@@ -23,6 +23,10 @@ class _Wanted:
     key: int | None = None
     value: int | None = None
 
+    def index(self, *, on_key: bool) -> int:
+        index = self.key if on_key and self.key is not None else self.value
+        return index or 0
+
 
 def find(source: Source, wanted: Iterable[tuple[Path, bool]]) -> list[int]:
     """Return the character index of each (path, on_key), or of its nearest ancestor in the text."""
@@ -45,14 +49,13 @@ def find(source: Source, wanted: Iterable[tuple[Path, bool]]) -> list[int]:
 
 def _nearest(top: _Wanted, path: Path, *, on_key: bool) -> int:
     node = top
-    index = top.value or 0
-    for depth, key in enumerate(path, start=1):
-        node = node.below[key]
-        found = node.key if on_key and depth == len(path) and node.key is not None else node.value
-        if found is None:
-            break
-        index = found
-    return index
+    for key in path:
+        below = node.below[key]
+        if below.value is None:
+            # Where something is missing, people look at the name of what lacks it.
+            return node.index(on_key=True)
+        node = below
+    return node.index(on_key=on_key)
 
 
 def _walk(steps: Iterator[Step], top: _Wanted) -> None:

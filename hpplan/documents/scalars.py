@@ -47,9 +47,10 @@ def resolve(text: str) -> Scalar:
     if text[0] not in _MAY_BE_NUMBER:
         return text
     if _DECIMAL.fullmatch(text):
-        if len(text) > MAX_DIGITS:
-            raise NumberTooLargeError
-        return int(text)
+        try:
+            return int(text)
+        except ValueError:
+            raise NumberTooLargeError from None
     for pattern, base in ((_OCTAL, 8), (_HEXADECIMAL, 16)):
         if pattern.fullmatch(text):
             number = int(text, base)

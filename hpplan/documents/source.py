@@ -66,9 +66,9 @@ class Source:
     def locate(self, places: Iterable[Place]) -> dict[Place, Position]:
         """Return where each place is, in one pass over the text for all of them.
 
-        A place that is not in the text, as a missing field, gets the position
-        of its nearest ancestor that is; a node inside an alias or a merge gets
-        the position of the alias or of the merge key's value.
+        A place that is not in the text, such as a missing field or a node that
+        an alias stands for, gets the position of its nearest ancestor that is:
+        of that one's key where it has one. What is merged is where `<<` is.
         """
         known: dict[Place, Position] = {}
         wanted: list[Place] = []

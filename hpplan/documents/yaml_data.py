@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from yaml.error import YAMLError
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
@@ -20,12 +21,13 @@ from hpplan.documents import codes
 from hpplan.documents.json_data import collector_paused
 from hpplan.documents.limits import MAX_DEPTH, MAX_NODES, NUMBERED
 from hpplan.documents.scalars import Data, NumberTooLargeError, PlainScalars, resolve
-from hpplan.documents.yaml_parser import SYNTAX_FAILURES, Event, check_printable, open_parser, syntax_failure
+from hpplan.documents.yaml_parser import Event, check_printable, open_parser, syntax_failure
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hpplan.diagnostics import Path
     from hpplan.documents.source import Source
 
     Loops = tuple[Callable[[Event, int, bool], dict[str, Data]], Callable[[Event, int], list[Data]]]
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 Key = Any
 """A string, `_Merge`, or for a key that is not allowed anything at all."""
 
+_VERSIONS = (None, (1, 1), (1, 2))
 _TAG_PREFIX = "tag:yaml.org,2002:"
 
 
@@ -67,7 +70,7 @@ def load_yaml(source: Source) -> Data:
     try:
         with collector_paused():
             data = builder.document()
-    except SYNTAX_FAILURES as error:
+    except YAMLError as error:
         builder.findings.append(syntax_failure(source, error))
     except _StopError:
         pass
@@ -101,7 +104,7 @@ def _too_large(source: Source, spelled: set[str]) -> list[Diagnostic]:
                     )
                 )
             event = get_event()
-    except SYNTAX_FAILURES:
+    except YAMLError:
         pass
     return found
 
@@ -119,7 +122,7 @@ class _Builder:
         self.findings: list[Diagnostic] = []
         self.plain = PlainScalars()
         self.anchors: dict[str, _Anchored] = {}
-        self.path: list[str | int] = []
+        self.path: list[Any] = []
         self.nodes = 0
         self.deepest = 0
         # Without these characters there are neither anchors nor tags, and nobody needs to look for them.
@@ -134,6 +137,8 @@ class _Builder:
         if type(event) is not DocumentStartEvent:
             self.report(codes.EMPTY_DOCUMENT, "the document is empty", event, at=0)
             raise _StopError
+        if event.version not in _VERSIONS:
+            self.report(codes.YAML_SYNTAX, "a version of YAML that does not exist", event)
         event = get_event()
         if type(event) is ScalarEvent and not event.value and not event.style and event.tag is None:
             self.report(codes.EMPTY_DOCUMENT, "the document is empty", event, at=0)
@@ -168,8 +173,12 @@ class _Builder:
         related: tuple[Place, ...] = (),
     ) -> None:
         index = event.start_mark.index if at is None else at
-        place = Place(self.source.name, tuple(self.path), position=self.source.position(index))
+        place = Place(self.source.name, self.named_path(), position=self.source.position(index))
         self.findings.append(Diagnostic(code, message, place, hint, related))
+
+    def named_path(self) -> Path:
+        """Return where the builder is; a key that is not allowed has no name there."""
+        return tuple(key if isinstance(key, (str, int)) else "?" for key in self.path)
 
     def node(self, event: Event, kind: type, depth: int, numbered: bool = False) -> Data:  # noqa: FBT002 - on the hot path
         """Build any node from its first event; `depth` is that of its parent."""
@@ -259,7 +268,7 @@ class _Builder:
     def duplicate(self, key: Key, event: Event) -> None:
         name = "<<" if key is _Merge else key
         self.path.append(name)
-        first = Place(self.source.name, tuple(self.path), on_key=True, note="first given here")
+        first = Place(self.source.name, self.named_path(), on_key=True, note="first given here")
         self.report(
             codes.DUPLICATE_KEY, f"the key {name!r} is given twice in one mapping", event, related=(first,)
         )
@@ -316,9 +325,6 @@ class _Builder:
             value = event.value
         else:
             value = self.tagged(event)
-        if type(value) is str and not value.isascii() and not _encodable(value):
-            # The C parser refuses these on its own.
-            self.report(codes.YAML_SYNTAX, "half a surrogate pair in a text", event)
         if event.anchor is not None:
             anchored = self.anchors[event.anchor] = _Anchored()
             anchored.ready = True
@@ -419,11 +425,3 @@ class _PlainKeys(dict[str, Any]):
 
 _SCALAR_TAGS: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "null": type(None)}
 _KNOWN_TAGS = {*_SCALAR_TAGS, "map", "seq"}
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from yaml.error import YAMLError
 from yaml.events import (
     AliasEvent,
     MappingEndEvent,
@@ -15,7 +16,7 @@ from yaml.events import (
 
 from hpplan.documents.scalars import PlainScalars
 from hpplan.documents.steps import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
-from hpplan.documents.yaml_parser import SYNTAX_FAILURES, open_parser
+from hpplan.documents.yaml_parser import open_parser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +64,7 @@ def yaml_steps(text: str) -> Iterator[Step]:
                     return
             elif kind.__name__ == "StreamEndEvent":
                 return
-    except SYNTAX_FAILURES:
+    except YAMLError:
         return
 
 
