@@ -6,9 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 import yaml
+from yaml.error import MarkedYAMLError, YAMLError
+from yaml.events import ScalarEvent
+from yaml.parser import Parser as EventParser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
 
 from hpplan.diagnostics import Diagnostic, Place
-from hpplan.documents.codes import UNPRINTABLE_CHARACTER, YAML_SYNTAX
+from hpplan.documents.codes import TOO_DEEP, UNPRINTABLE_CHARACTER, YAML_SYNTAX
+from hpplan.documents.limits import MAX_DEPTH
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -17,12 +23,10 @@ if TYPE_CHECKING:
 USE_LIBYAML: bool = bool(yaml.__with_libyaml__)
 """Whether the C parser is used; the other one gives the same events, slower."""
 
-SYNTAX_FAILURES = (yaml.YAMLError, ValueError, OverflowError)
-"""What PyYAML's parsers raise for bad text: escapes out of range leave the slow one as plain ValueErrors."""
-
 _UNPRINTABLE = re.compile(
     "[^\\x09\\x0a\\x0d\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]"
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PRINTABLE_ASCII = bytes([0x09, 0x0A, 0x0D, *range(0x20, 0x7F)])
 
 
@@ -44,7 +48,7 @@ def open_parser(text: str) -> Parser:
 
         fast: Parser = CParser(text)
         return fast
-    return _slow_parser(text)
+    return _SlowParser(text)
 
 
 def check_printable(source: Source) -> None:
@@ -72,32 +76,43 @@ def check_printable(source: Source) -> None:
         )
 
 
-def syntax_failure(source: Source, error: Exception) -> Diagnostic:
+def syntax_failure(source: Source, error: YAMLError) -> Diagnostic:
     """Put what a parser said into our own words."""
     problem = str(getattr(error, "problem", None) or "")
     context = str(getattr(error, "context", None) or "")
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     index = min(mark.index, len(source.text)) if mark is not None else len(source.text)
+    place = Place(source.name, position=source.position(index))
     said = f"{context}: {problem}"
+    if "nesting depth" in said:
+        return Diagnostic(TOO_DEEP, f"lists and mappings nested deeper than {MAX_DEPTH} levels", place)
+    if source.text[index : index + 1] == "\t":
+        said = "tab"
+    elif index >= len(source.text.rstrip()) and "':'" not in said:
+        said = "unexpected end of stream"
     unknown: tuple[str, str | None] = (problem or "this is not YAML", None)
     matching = ((message, hint) for pattern, message, hint in _WORDS if re.search(pattern, said))
     message, hint = next(matching, unknown)
-    return Diagnostic(YAML_SYNTAX, message, Place(source.name, position=source.position(index)), hint)
+    return Diagnostic(YAML_SYNTAX, message, place, hint)
 
 
-def _slow_parser(text: str) -> Parser:
-    from yaml.parser import Parser as EventParser
-    from yaml.reader import Reader
-    from yaml.scanner import Scanner
+class _SlowParser(Reader, Scanner, EventParser):
+    """PyYAML's own parser, made to refuse what the C parser refuses."""
 
-    class SlowParser(Reader, Scanner, EventParser):
-        def __init__(self) -> None:
-            Reader.__init__(self, text)
-            Scanner.__init__(self)
-            EventParser.__init__(self)
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        EventParser.__init__(self)
 
-    slow: Parser = SlowParser()
-    return slow
+    def get_event(self) -> Event:
+        try:
+            event: Event = super().get_event()  # type: ignore[no-untyped-call]  # so are PyYAML's stubs
+        except (ValueError, OverflowError):
+            # An escape beyond the last character of Unicode.
+            raise MarkedYAMLError(problem="unknown escape", problem_mark=self.get_mark()) from None
+        if type(event) is ScalarEvent and not event.value.isascii() and _SURROGATE.search(event.value):
+            raise MarkedYAMLError(problem="unknown escape", problem_mark=event.start_mark)  # type: ignore[arg-type]
+        return event
 
 
 _WORDS: tuple[tuple[str, str, str | None], ...] = (
@@ -136,5 +151,6 @@ _WORDS: tuple[tuple[str, str, str | None], ...] = (
     ),
     (r"mapping keys are not allowed", "a key is not allowed here", "put it on a line of its own"),
     (r"block scalar", "a block text ('|' or '>') that is not well-formed", None),
-    (r"tab", "a tab where only spaces may stand", "indent with spaces"),
+    (r"version|incompatible", "a version of YAML that does not exist", None),
+    (r"^tab$", "a tab where only spaces may stand", "indent with spaces"),
 )
