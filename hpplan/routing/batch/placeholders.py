@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -15,9 +14,14 @@ Span = tuple[int, int]
 
 
 class Feature(NamedTuple):
-    """One image or video of a sample. `what` says where its rows come from: `grid (1, 52, 94)`."""
+    """One image or video of a sample, number `number` of its kind from 0.
+
+    `what` says where its rows come from: `grid (1, 52, 94)`. `path` leads to
+    that from the top of the sample.
+    """
 
     kind: Kind
+    number: int
     runs: Runs
     what: str
     path: tuple[str | int, ...]
@@ -28,18 +32,20 @@ class Feature(NamedTuple):
         return sum(self.runs)
 
 
-@dataclass(frozen=True)
-class Mismatch(Exception):
-    """An image whose rows and placeholders differ; `index` is its number among those given.
+class MismatchError(Exception):
+    """Rows and placeholders differ.
 
-    `index` is None where placeholders follow the last image. `token` is where
-    the placeholders are, None where there are none.
+    `index` is the number of the image among those given; None where a run of
+    placeholders has no image. `placeholders` are those for that image, at
+    `token`; None where there are none.
     """
 
-    index: int | None
-    rows: int
-    placeholders: int
-    token: int | None
+    def __init__(self, index: int | None, placeholders: int, token: int | None) -> None:
+        """Keep the numbers; the message needs the sample's name."""
+        super().__init__(index, placeholders, token)
+        self.index = index
+        self.placeholders = placeholders
+        self.token = token
 
 
 def placeholder_runs(tokens: Sequence[int], placeholder: int) -> list[Span]:
@@ -66,31 +72,50 @@ def match(runs: Sequence[Span], features: Sequence[Feature]) -> list[tuple[Span,
     """Return the spans of each image: every run of its rows takes that many placeholders.
 
     Images that stand side by side share a run of placeholders and split it by
-    their rows. Raises Mismatch for the first image that does not fit.
+    their rows. Raises MismatchError for the first image that does not fit.
     """
     found: list[tuple[Span, ...]] = []
     at = 0
-    token, left = runs[0] if runs else (None, 0)
+    token, left = runs[0] if runs else (0, 0)
     for index, feature in enumerate(features):
         spans: list[Span] = []
         for rows in feature.runs:
-            if token is None or left < rows:
-                have = sum(span[1] for span in spans) + left
-                raise Mismatch(index, feature.rows, have, spans[0][0] if spans else token)
-            if spans and sum(spans[-1]) == token:
-                spans[-1] = (spans[-1][0], spans[-1][1] + rows)
-            else:
-                spans.append((token, rows))
+            if left < rows:
+                raise _mismatch(runs, features, index, sum(span[1] for span in spans) + left, token)
+            _add(spans, token, rows)
             token += rows
             left -= rows
             if not left:
                 at += 1
-                token, left = runs[at] if at < len(runs) else (None, 0)
+                token, left = runs[at] if at < len(runs) else (0, 0)
         found.append(tuple(spans))
-    if token is not None:
-        surplus = left + sum(rows for _, rows in runs[at + 1 :])
-        raise Mismatch(None, 0, surplus, token)
+    if left:
+        if found and sum(found[-1][-1]) == token:
+            # The run goes on behind the last image that took its share of it.
+            raise _mismatch(runs, features, len(features) - 1, features[-1].rows + left, found[-1][0][0])
+        raise _mismatch(runs, features, None, left + sum(rows for _, rows in runs[at + 1 :]), token)
     return found
+
+
+def _mismatch(
+    runs: Sequence[Span], features: Sequence[Feature], index: int | None, placeholders: int, token: int
+) -> MismatchError:
+    """Blame the first image whose own run differs, where there is a run for each; else the one given."""
+    own = [(number, rows) for number, feature in enumerate(features) for rows in feature.runs]
+    if len(own) == len(runs):
+        for (number, rows), (_, have) in zip(own, runs, strict=True):
+            if rows != have:
+                theirs = [run for run, (of, _) in zip(runs, own, strict=True) if of == number]
+                return MismatchError(number, sum(have for _, have in theirs), theirs[0][0])
+    return MismatchError(index, placeholders, token if placeholders else None)
+
+
+def _add(spans: list[Span], token: int, rows: int) -> None:
+    """Append a run; one that follows the last without a gap extends it."""
+    if spans and sum(spans[-1]) == token:
+        spans[-1] = (spans[-1][0], spans[-1][1] + rows)
+    else:
+        spans.append((token, rows))
 
 
 def place_by_sizes(
@@ -109,10 +134,7 @@ def place_by_sizes(
         spans: list[Span] = []
         for rows, (before, after) in zip(feature.runs, markup, strict=True):
             token += before
-            if spans and sum(spans[-1]) == token:
-                spans[-1] = (spans[-1][0], spans[-1][1] + rows)
-            else:
-                spans.append((token, rows))
+            _add(spans, token, rows)
             token += rows + after
         found.append(tuple(spans))
     return token + text[-1], found

@@ -1,0 +1,59 @@
+"""Buckets for a micro-batch, filled while it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hpplan.diagnostics import Place
+from hpplan.routing.assignment import fill_buckets
+from hpplan.routing.fit import Fit, fit
+from hpplan.routing.layouts.contiguous import Contiguous
+from hpplan.routing.ownership import Ownership
+from hpplan.routing.workload import Batch, Workload
+
+if TYPE_CHECKING:
+    from hpplan.routing.batch.micro_batch import MicroBatch
+    from hpplan.routing.mesh import Mesh
+
+
+@dataclass(frozen=True)
+class Encoders:
+    """Who encodes: the producers of a mesh, or so many of them on no mesh in particular."""
+
+    policy: str
+    producers: int
+    mesh: Mesh | None = None
+
+    def fill(self, micro_batch: MicroBatch) -> None:
+        """Assign the items of each replica to buckets.
+
+        Raises InvalidInput where the micro-batch does not fit the mesh.
+        """
+        settings = micro_batch.settings
+        place = Place("--mesh")
+        batches = tuple(Batch(tuple(rows), None, {}, place) for rows in micro_batch.batches)
+        workload = Workload(
+            length=micro_batch.length,
+            batches=batches,
+            place=place,
+            encoder_cp_size=settings.encoder_cp_size,
+            cp_layout=settings.cp_layout,
+            documents=tuple(micro_batch.documents),
+            pad=settings.pad,
+            per_replica=settings.replicas is not None,
+        )
+        fitted = fit(self.mesh, workload) if self.mesh is not None else self._anywhere(workload)
+        micro_batch.buckets = [
+            [
+                [item.item_id for item in bucket]
+                for bucket in fill_buckets(workload, batch, fitted, policy=self.policy)
+            ]
+            for batch in batches
+        ]
+
+    def _anywhere(self, workload: Workload) -> Fit:
+        """One rank owns everything: no policy but `local` asks who owns what."""
+        length = workload.length
+        ownership = Ownership(Contiguous(length, 1, ()), length, 1, 1, sp=False)
+        return Fit(length, ownership, self.producers)

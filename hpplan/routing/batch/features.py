@@ -1,0 +1,143 @@
+"""The images and videos of a record: from grids of a processor, or from sizes in pixels, to rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hpplan.diagnostics import Diagnostic
+from hpplan.routing.batch.placeholders import Feature
+from hpplan.routing.batch_codes import MALFORMED_SAMPLE, UNUSABLE_IMAGE
+from hpplan.routing.families.base import Size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hpplan.documents.jsonl import Record
+    from hpplan.routing.families.base import Family, GridField, Kind, Runs
+
+SIZE_FIELDS: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
+    ("image", "images", ("width", "height")),
+    ("video", "videos", ("width", "height", "frames")),
+)
+"""Fields of a sample that list sizes in pixels, and what each entry has."""
+
+
+class Findings:
+    """What is wrong with one record, each message starting with the sample's name."""
+
+    def __init__(self, record: Record) -> None:
+        """Name the sample by its `id`, else by its number in the file."""
+        given = record.data.get("id")
+        self.record = record
+        self.name = f"sample {given!r}" if isinstance(given, (str, int)) else f"sample {record.number}"
+        self.found: list[Diagnostic] = []
+
+    def malformed(self, message: str, *path: str | int, hint: str | None = None) -> None:
+        """Add that a field is not what it should be."""
+        message = f"{self.name}: {message}"
+        self.found.append(Diagnostic(MALFORMED_SAMPLE, message, self.record.at(*path), hint))
+
+    def unusable(self, message: str, *path: str | int) -> None:
+        """Add that the family cannot take an image."""
+        self.found.append(Diagnostic(UNUSABLE_IMAGE, f"{self.name}: {message}", self.record.at(*path)))
+
+
+class Sized(NamedTuple):
+    """A feature and its size, where that is known: the text around it may depend on its frame rate."""
+
+    feature: Feature
+    size: Size
+
+
+def features_of(record: Record, family: Family, findings: Findings) -> list[Sized]:
+    """Return the images, then the videos, each in the order in which the encoder gets them."""
+    found: list[Sized] = []
+    for kind, sizes, keys in SIZE_FIELDS:
+        grids = [
+            (name, field)
+            for name, field in family.grid_fields.items()
+            if field.kind == kind and record.data.get(name) is not None
+        ]
+        for name, field in grids:
+            found += _of_grids(record, family, name, field, findings)
+        if not grids and record.data.get(sizes) is not None:
+            found += _of_sizes(record, family, sizes, kind, keys, findings)
+    return found
+
+
+def _of_grids(
+    record: Record, family: Family, name: str, field: GridField, findings: Findings
+) -> Iterator[Sized]:
+    axes = field.axes
+    for index, entry in _entries(record, name, findings):
+        grid = entry if isinstance(entry, list) else [entry]
+        if not grid or {*map(type, grid)} != {int} or (axes and len(grid) != len(axes)):
+            form = f"[{', '.join(axes)}]" if len(axes) > 1 else "a whole number"
+            findings.malformed(f"an entry of `{name}` must be {form}", name, index)
+            continue
+        what = f"grid ({', '.join(map(str, grid))})" if len(axes) > 1 else f"{name} {entry}"
+        numbers = tuple(grid)
+
+        def runs(numbers: tuple[int, ...] = numbers) -> Runs:
+            if min(numbers) < 1:
+                raise ValueError("every number must be at least 1")
+            return family.from_grid(field.kind, numbers)
+
+        feature = _feature(field.kind, index, what, (name, index), runs, findings)
+        if feature is not None:
+            yield Sized(feature, Size(1, 1))
+
+
+def _of_sizes(
+    record: Record, family: Family, name: str, kind: Kind, keys: tuple[str, ...], findings: Findings
+) -> Iterator[Sized]:
+    if kind == "video" and not any(field.kind == "video" for field in family.grid_fields.values()):
+        findings.malformed(f"{family.name} takes no videos", name)
+        return
+    for index, entry in _entries(record, name, findings):
+        if not isinstance(entry, dict):
+            findings.malformed(f"an entry of `{name}` must be {{{', '.join(keys)}}}", name, index)
+            continue
+        fps = entry.get("fps", 2.0)
+        wrong = [key for key in keys if type(entry.get(key)) is not int]
+        if wrong:
+            findings.malformed(
+                f"{kind} {index + 1} needs `{wrong[0]}`, a whole number", name, index, *wrong[:1]
+            )
+            continue
+        if type(fps) not in {int, float} or fps <= 0:
+            findings.malformed(f"`fps` of {kind} {index + 1} must be a number above 0", name, index, "fps")
+            continue
+        size = Size(entry["width"], entry["height"], entry.get("frames", 1) if kind == "video" else 1, fps)
+
+        def runs(size: Size = size) -> Runs:
+            if min(size[:3]) < 1:
+                raise ValueError("every number must be at least 1")
+            return family.from_size(kind, size)
+
+        feature = _feature(kind, index, f"size {size}", (name, index), runs, findings)
+        if feature is not None:
+            yield Sized(feature, size)
+
+
+def _entries(record: Record, name: str, findings: Findings) -> Iterator[tuple[int, object]]:
+    entries = record.data[name]
+    if isinstance(entries, list):
+        yield from enumerate(entries)
+    else:
+        findings.malformed(f"`{name}` must be a list, an entry for each image or video", name)
+
+
+def _feature(
+    kind: Kind,
+    index: int,
+    what: str,
+    path: tuple[str | int, ...],
+    runs: Callable[[], Runs],
+    findings: Findings,
+) -> Feature | None:
+    try:
+        return Feature(kind, index, runs(), what, path)
+    except ValueError as error:
+        findings.unusable(f"{kind} {index + 1}, {what}: {error}", *path)
+        return None
