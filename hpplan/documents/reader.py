@@ -131,11 +131,11 @@ def _decode(raw: bytes, name: str) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = Source(name, raw[: error.start].decode("utf-8"), "yaml")
+        before = Source(name, raw[: error.start].decode("utf-8").removeprefix(_BOM), "yaml")
         hint = (
             "it looks like UTF-16; save it as UTF-8" if raw.startswith(_UTF16) else "save the file as UTF-8"
         )
-        place = Place(name, position=before.position(error.start))
+        place = Place(name, position=before.position(len(before.text)))
         message = f"the byte 0x{raw[error.start]:02x} is not UTF-8"
         raise InvalidInput([Diagnostic(NOT_UTF8, message, place, hint)]) from None
     return text.removeprefix(_BOM)

@@ -47,6 +47,14 @@ class _Merge:
     """Stands for the merge key `<<` among the keys of a mapping."""
 
 
+class _MergeEvent:
+    """Stands for where a mapping's merge key is."""
+
+
+class _Broken:
+    """Stands for the node of an alias that was reported already."""
+
+
 class _Anchored:
     """What an anchor stands for; `ready` once its node has ended."""
 
@@ -215,7 +223,7 @@ class _Builder:
                 else:
                     key = self.any_key(event, kind, depth)
                 if type(key) is not str:
-                    key = self.odd_key(key, event, numbered)
+                    key = self.odd_key(key, event, numbered, data)
                     odd = True
                 event = get_event()
                 kind = type(event)
@@ -229,7 +237,7 @@ class _Builder:
                     self.duplicate(key, key_event)
                 data[key] = value
             if odd:
-                data = self.without_odd_keys(data, start)
+                data = self.without_odd_keys(data)
             self.nodes += len(data)
             return data
 
@@ -283,10 +291,13 @@ class _Builder:
         self.path.pop()
         return key
 
-    def odd_key(self, key: Key, event: Event, numbered: bool) -> Key:
+    def odd_key(self, key: Key, event: Event, numbered: bool, data: dict[Any, Any]) -> Key:
         """Return what to file a key under that is no string: an object of its own unless it is allowed."""
         if key is _Merge:
+            data.setdefault(_MergeEvent, event)
             return key
+        if key is _Broken:
+            return object()
         if numbered and type(key) is int:
             return str(key)
         kinds = {bool: "a boolean", type(None): "null", int: "a number", float: "a number", list: "a list"}
@@ -296,18 +307,20 @@ class _Builder:
         self.report(codes.NON_STRING_KEY, f"a key must be a string; this one is {what}", event, hint=hint)
         return object()
 
-    def without_odd_keys(self, data: dict[Any, Any], start: Event) -> dict[str, Any]:
+    def without_odd_keys(self, data: dict[Any, Any]) -> dict[str, Any]:
         """Drop keys that are no strings and fill in what is merged."""
         kept = {key: value for key, value in data.items() if type(key) is str}
         if _Merge not in data:
             return kept
         merged = data[_Merge]
         members = merged if type(merged) is list else [merged]
+        if any(member is _Broken for member in members):
+            return kept
         if not all(type(member) is dict for member in members):
             self.report(
                 codes.BAD_MERGE,
                 "'<<' takes a mapping or a list of mappings",
-                start,
+                data[_MergeEvent],
                 hint="quote the key if it is an ordinary one",
             )
             return kept
@@ -394,12 +407,12 @@ class _Builder:
                 event,
                 hint="put a text that starts with '*' in quotes",
             )
-            return None
+            return _Broken
         if not anchored.ready:
             self.report(
                 codes.RECURSIVE_ALIAS, f"*{event.anchor} stands for something that contains it", event
             )
-            return None
+            return _Broken
         deepest = depth + anchored.height
         if deepest > MAX_DEPTH:
             self.too_deep(event)
