@@ -1,1 +1,29 @@
-"""Runs routes with real collectives; the only package that imports torch."""
+"""Running routes with real collectives. The only package that imports torch, and only when used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hpplan.exchange.feature_exchange import FeatureExchange
+    from hpplan.exchange.group import ExchangeGroup
+    from hpplan.exchange.ledger import PeersFailed
+    from hpplan.exchange.received import Received, ReceivedRecord
+
+__all__ = ["ExchangeGroup", "FeatureExchange", "PeersFailed", "Received", "ReceivedRecord"]
+
+_HOMES = {
+    "ExchangeGroup": "group",
+    "FeatureExchange": "feature_exchange",
+    "PeersFailed": "ledger",
+    "Received": "received",
+    "ReceivedRecord": "received",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any export
+    """Import an export, and torch with it, when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,148 @@
+"""Rows forward, gradients back: packing around the collective of one route, and its autograd edge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from hpplan.exchange.copying import gather, scatter
+from hpplan.exchange.memory import empty
+from hpplan.exchange.packing import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hpplan.exchange.packing import Packing
+    from hpplan.exchange.transport import Transport
+
+_LOW_PRECISION = (torch.bfloat16, torch.float16)
+
+
+class Scratch:
+    """A buffer that is filled, handed to a collective, and free again when that is done."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._bytes: torch.Tensor | None = None
+
+    def take(self, shape: tuple[int, int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        """Return memory of this shape, the same as last time where it fits."""
+        if device.type != "cpu":
+            # A stream may still read the last one; the device's own allocator keeps track of that.
+            return torch.empty(shape, dtype=dtype, device=device)
+        size = shape[0] * shape[1] * dtype.itemsize
+        if self._bytes is None or self._bytes.numel() < size:
+            self._bytes = empty((size,), torch.uint8, device)
+        return self._bytes[:size].view(dtype).view(shape)
+
+
+class Engine:
+    """Runs one route, forward and backward.
+
+    Payloads of one call lie side by side in the buffers: payload p is a band
+    of columns, so one collective carries all, and unpacking is taking views.
+    """
+
+    def __init__(self, packing: Packing, transport: Transport, scratch: Scratch, divisor: int) -> None:
+        """Keep what stays the same from call to call; gradients are divided by `divisor`."""
+        self.packing = packing
+        self.transport = transport
+        self._scratch = scratch
+        self._divisor = divisor
+
+    def forward(self, payloads: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """Send my rows; return what I get, `[rows received, width]` for each payload."""
+        first, packing = payloads[0], self.packing
+        widths = [payload.shape[1] for payload in payloads]
+        buffer = empty((packing.received_rows, sum(widths)), first.dtype, first.device)
+        received = torch.split(buffer, widths, 1)
+        for band, payload in zip(received, payloads, strict=True):
+            gather(band[: packing.own_rows], payload, packing.own_runs)
+        if packing.route.mode == "tp_variable_all_gather":
+            blocks = [
+                buffer.narrow(0, packing.block_offsets[rank], packing.route.output_splits[rank])
+                for rank in packing.order
+            ]
+            self.transport.broadcast_each(blocks, "exchanging features")
+        else:
+            sent = self._side_by_side(payloads, packing.send_runs)
+            self.transport.all_to_all(
+                buffer[packing.own_rows :],
+                sent,
+                packing.receive_splits,
+                packing.send_splits,
+                "exchanging features",
+            )
+        return received
+
+    def backward(self, gradients: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """Send the gradients of what I received back; return those of my features, for each payload."""
+        packing, like = self.packing, gradients[0]
+        widths = [gradient.shape[1] for gradient in gradients]
+        runs = [Run(0, packing.own_rows, packing.received_rows - packing.own_rows)]
+        sent = self._side_by_side(gradients, runs)
+        adds_up = packing.sends_rows_twice or self._divisor > 1 or not packing.in_order
+        shape = (sum(packing.send_splits), sum(widths))
+        arrived = empty(shape, like.dtype, like.device)
+        self.transport.all_to_all(
+            arrived, sent, packing.send_splits, packing.receive_splits, "exchanging gradients"
+        )
+        if not adds_up:
+            return torch.split(arrived, widths, 1)
+        # Sums of many receivers in a narrow dtype would round once for each of them.
+        exact = torch.float32 if like.dtype in _LOW_PRECISION else like.dtype
+        total = empty((packing.bucket_rows, shape[1]), exact, like.device).zero_()
+        for band, gradient in zip(torch.split(total, widths, 1), gradients, strict=True):
+            scatter(band, gradient, packing.own_runs, add=True)
+        scatter(total, arrived, packing.send_runs, add=True)
+        if self._divisor > 1:
+            total.div_(self._divisor)
+        return torch.split(total.to(like.dtype), widths, 1)
+
+    def _side_by_side(self, bands: Sequence[torch.Tensor], runs: Sequence[Run]) -> torch.Tensor:
+        """Return `runs` of all bands as one contiguous buffer; one run of a lone band as it lies."""
+        first = bands[0]
+        if len(bands) == len(runs) == 1 and first.is_contiguous():
+            return first.narrow(0, runs[0].start, runs[0].rows)
+        widths = [band.shape[1] for band in bands]
+        sent = self._scratch.take((sum(run.rows for run in runs), sum(widths)), first.dtype, first.device)
+        for part, band in zip(torch.split(sent, widths, 1), bands, strict=True):
+            gather(part, band, runs)
+        return sent
+
+
+class Exchanged(torch.autograd.Function):
+    """The autograd edge of one exchange: its backward is the way back, issued by every rank.
+
+    The first tensor is an anchor that requires grad, so that a rank whose own
+    features need no gradient takes part in the backward collective too.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, engine: Engine, anchor: torch.Tensor, *payloads: torch.Tensor) -> Any:  # noqa: ANN401 - torch's signature
+        """Run the engine forward."""
+        del anchor
+        ctx.set_materialize_grads(False)
+        ctx.engine = engine
+        received = engine.forward(payloads)
+        ctx.like = [(tuple(rows.shape), rows.dtype, rows.device) for rows in received]
+        return received
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *gradients: torch.Tensor | None) -> Any:  # noqa: ANN401 - torch's signature
+        """Run the engine backward."""
+        given = [
+            torch.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
+            for gradient, (shape, dtype, device) in zip(gradients, ctx.like, strict=True)
+        ]
+        return (None, None, *ctx.engine.backward(given))
+
+
+def exchanged(
+    engine: Engine, anchor: torch.Tensor, payloads: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, ...]:
+    """Run an engine with its autograd edge, and return what it received."""
+    received: tuple[torch.Tensor, ...] = Exchanged.apply(engine, anchor, *payloads)  # type: ignore[no-untyped-call]
+    return received

@@ -1,0 +1,164 @@
+"""Notes that ranks leave for each other in the rendezvous store, so that they fail together.
+
+The store outlives a broken collective. A rank that cannot go on writes down
+why; a rank that waits looks there. When nobody wrote anything, ranks answer a
+roll call, and those that do not answer are the ones that were lost.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, NoReturn
+
+from hpplan.errors import ExecutionBroken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch._C._distributed_c10d import Store
+
+_PAUSE = 0.05
+"""Seconds between two looks at the store."""
+
+_LONGEST_ROLL_CALL = 5.0
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why execution broke off. `speaker` is the rank that tells people about it."""
+
+    reason: str
+    speaker: int
+    status: int = ExecutionBroken.exit_status
+
+
+class PeersFailed(ExecutionBroken):
+    """Execution broke off on all ranks together, for the reason in `fault`."""
+
+    def __init__(self, fault: Fault) -> None:
+        """Keep the fault that all ranks agree on."""
+        self.fault = fault
+        super().__init__(fault.reason)
+
+
+class Ledger:
+    """The notes of one set of ranks.
+
+    `timeout` is in seconds: how long after a peer stopped every rank has
+    ended. Waiting takes most of it, the roll call the rest.
+    """
+
+    def __init__(self, store: Store, ranks: Sequence[int], rank: int, timeout: float) -> None:
+        """Take a store in which nobody else uses the keys `fault` and `here/…`."""
+        self.ranks = tuple(ranks)
+        self.rank = rank
+        self.timeout = timeout
+        self.roll_call_seconds = min(_LONGEST_ROLL_CALL, timeout / 4)
+        self.breaking = False
+        self._store = store
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a rank waits for its peers."""
+        return self.timeout - self.roll_call_seconds
+
+    def set(self, key: str, value: str) -> None:
+        """Write a note."""
+        try:
+            self._store.set(key, value)
+        except RuntimeError as error:
+            self._store_lost(error)
+
+    def read(self, key: str) -> str | None:
+        """Return a note, None where there is none yet. Never waits."""
+        try:
+            return self._store.get(key).decode() if self._store.check([key]) else None
+        except RuntimeError as error:
+            self._store_lost(error)
+
+    def has(self, keys: Sequence[str]) -> bool:
+        """Whether all these notes are there."""
+        try:
+            return bool(self._store.check(list(keys)))
+        except RuntimeError as error:
+            self._store_lost(error)
+
+    def fault(self) -> Fault | None:
+        """Return why execution broke off, None while it has not."""
+        note = self.read("fault")
+        return None if note is None else Fault(**json.loads(note))
+
+    def check(self) -> None:
+        """Raise PeersFailed once execution broke off."""
+        fault = self.fault()
+        if fault is not None:
+            raise PeersFailed(fault)
+
+    def declare(
+        self, reason: str, status: int = ExecutionBroken.exit_status, speaker: int | None = None
+    ) -> Fault:
+        """Write down why execution breaks off. The first reason wins; return that one."""
+        note = json.dumps(asdict(Fault(reason, self.ranks[0] if speaker is None else speaker, status)))
+        try:
+            won = self._store.compare_set("fault", "", note)
+        except RuntimeError as error:
+            self._store_lost(error)
+        return Fault(**json.loads(won.decode()))
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Break off on all ranks because of this one."""
+        raise PeersFailed(self.declare(f"rank {self.rank}: {reason}"))
+
+    def wait_for(self, keys: Sequence[str], doing: str) -> None:
+        """Wait until all ranks wrote what is needed; break off when one does not."""
+        deadline = time.monotonic() + self.patience
+        while not self.has(keys):
+            self.check()
+            if time.monotonic() > deadline:
+                self.break_off(doing)
+            time.sleep(_PAUSE)
+
+    def break_off(self, doing: str, cause: str | None = None) -> NoReturn:
+        """Find out which ranks are lost, and break off on all others with that reason.
+
+        `doing` says in which step, `cause` what this rank saw, if anything.
+        """
+        self.breaking = True
+        self.check()
+        self.set(f"here/{self.rank}", doing)
+        deadline = time.monotonic() + self.roll_call_seconds
+        waiting = [rank for rank in self.ranks if rank != self.rank]
+        while waiting and time.monotonic() < deadline:
+            waiting = [rank for rank in waiting if not self.has([f"here/{rank}"])]
+            self.check()
+            time.sleep(_PAUSE)
+        here = [rank for rank in self.ranks if rank not in waiting]
+        raise PeersFailed(self.declare(self._verdict(waiting, doing, cause), speaker=here[0]))
+
+    def _verdict(self, lost: list[int], doing: str, cause: str | None) -> str:
+        if len(lost) == 1:
+            return f"rank {lost[0]} is lost: it exited, was killed or hangs (the others were {doing})"
+        if lost:
+            names = ", ".join(str(rank) for rank in lost)
+            return f"ranks {names} are lost: they exited, were killed or hang (the others were {doing})"
+        why = cause or f"no progress within {self.timeout:g} s"
+        return f"every rank still answers, but {doing} failed: {why}"
+
+    def _store_lost(self, error: RuntimeError) -> NoReturn:
+        self.breaking = True
+        reason = "the rendezvous store is gone, and with it rank 0 or the launcher that holds it"
+        raise PeersFailed(Fault(f"{reason} ({first_line(error)})", self.rank)) from error
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says, in one line and without the C++ frames torch adds."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__
+
+
+def seconds(value: float) -> timedelta:
+    """Return a time span as torch takes it."""
+    return timedelta(seconds=value)

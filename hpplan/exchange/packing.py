@@ -1,0 +1,176 @@
+"""Where rows lie in the buffers of one rank: features, send buffer, receive buffer, local sequence."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hpplan.routing.rank_route import RankRoute
+
+
+class Run(NamedTuple):
+    """`rows` rows from `offset` on in a buffer; `start` is where they lie in features or sequence."""
+
+    offset: int
+    start: int
+    rows: int
+
+
+class Record(NamedTuple):
+    """Rows `[row_start, row_stop)` of one item, from `offset` on in the receive buffer."""
+
+    item_id: int
+    row_start: int
+    row_stop: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Packing:
+    """The layout of one rank's buffers, for one order of the ranks in the process group.
+
+    Rows that the rank sends to itself do not pass through the collective: they
+    are copied from the features to the start of the receive buffer, and the
+    blocks of the other ranks follow in process-group order. Only where the
+    features lie in send order already, `in_order`, they are handed to the
+    collective as they are, own rows included, and nothing is copied.
+    """
+
+    route: RankRoute
+    order: tuple[int, ...]
+    """Group ranks (of the route) by rank in the process group."""
+
+    @cached_property
+    def _own(self) -> int:
+        return self.route.group_rank
+
+    @cached_property
+    def bucket_rows(self) -> int:
+        """Rows of the features this rank brings."""
+        return sum(rows for _, rows in self.route.bucket)
+
+    @cached_property
+    def received_rows(self) -> int:
+        """Rows that this rank gets, its own included."""
+        return sum(self.route.output_splits)
+
+    @cached_property
+    def _blocks(self) -> dict[int, list[Run]]:
+        """Per destination, the runs of features it gets; offsets count from the start of its block."""
+        starts = dict(zip((item for item, _ in self.route.bucket), self._bucket_offsets, strict=True))
+        blocks: dict[int, list[Run]] = {rank: [] for rank in self.order}
+        filled = dict.fromkeys(self.order, 0)
+        for destination, item, row_start, row_stop in self.route.sends:
+            rows = row_stop - row_start
+            _append(blocks[destination], Run(filled[destination], starts[item] + row_start, rows))
+            filled[destination] += rows
+        return blocks
+
+    @cached_property
+    def _bucket_offsets(self) -> list[int]:
+        return [0, *accumulate(rows for _, rows in self.route.bucket)][:-1]
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether the features are the send buffer as they lie: every row once, in send order."""
+        runs = _joined(self._blocks, self.order)
+        return (
+            runs in ([], [Run(0, 0, self.bucket_rows)]) and sum(self.route.input_splits) == self.bucket_rows
+        )
+
+    @cached_property
+    def send_splits(self) -> tuple[int, ...]:
+        """Rows handed to the collective for each rank of the process group."""
+        return self._splits(self.route.input_splits)
+
+    @cached_property
+    def receive_splits(self) -> tuple[int, ...]:
+        """Rows the collective delivers from each rank of the process group."""
+        return self._splits(self.route.output_splits)
+
+    def _splits(self, rows: Sequence[int]) -> tuple[int, ...]:
+        return tuple(rows[rank] if self.in_order or rank != self._own else 0 for rank in self.order)
+
+    @cached_property
+    def own_rows(self) -> int:
+        """Rows at the start of the receive buffer that were copied there without the collective."""
+        return 0 if self.in_order else self.route.input_splits[self._own]
+
+    @cached_property
+    def own_runs(self) -> list[Run]:
+        """Where those own rows come from."""
+        return [] if self.in_order else self._blocks[self._own]
+
+    @cached_property
+    def send_runs(self) -> list[Run]:
+        """Where the rows of the send buffer come from."""
+        others = self.order if self.in_order else [rank for rank in self.order if rank != self._own]
+        return _joined(self._blocks, others)
+
+    @cached_property
+    def sends_rows_twice(self) -> bool:
+        """Whether some row goes to more than one rank, so that gradients add up."""
+        sent: dict[int, int] = {}
+        for _, item, row_start, row_stop in self.route.sends:
+            sent[item] = sent.get(item, 0) + row_stop - row_start
+        return any(sent.get(item, 0) > rows for item, rows in self.route.bucket)
+
+    @cached_property
+    def block_offsets(self) -> dict[int, int]:
+        """Where the block of each source starts in the receive buffer."""
+        others = [rank for rank in self.order if self.in_order or rank != self._own]
+        ends = accumulate((self.route.output_splits[rank] for rank in others), initial=self.own_rows)
+        return {self._own: 0, **dict(zip(others, ends, strict=False))}
+
+    def _shifts(self) -> tuple[list[int], list[int]]:
+        """Where each source's block starts on the wire, and how far from there it is in the buffer."""
+        starts = [0, *accumulate(self.route.output_splits)][:-1]
+        return starts, [self.block_offsets[source] - start for source, start in enumerate(starts)]
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """What the rank gets, in the order of handing over."""
+        starts, shifts = self._shifts()
+        return tuple(
+            Record(item, row_start, row_stop, offset + shifts[bisect_right(starts, offset) - 1])
+            for item, row_start, row_stop, offset in self.route.hand_over
+        )
+
+    @cached_property
+    def owned_runs(self) -> list[Run]:
+        """Buffer rows whose token the rank owns; `start` is the flat position in its local sequence.
+
+        Flat positions are `batch_index * local_length + local position`.
+        """
+        starts, shifts = self._shifts()
+        runs: list[Run] = []
+        for offset, rows, start in self.route.position_runs:
+            if start >= 0:
+                _append(runs, Run(offset + shifts[bisect_right(starts, offset) - 1], start, rows))
+        return runs
+
+
+def _append(runs: list[Run], run: Run) -> None:
+    """Add a run, joined to the last one where it carries on from there."""
+    if runs and runs[-1].start + runs[-1].rows == run.start and runs[-1].offset + runs[-1].rows == run.offset:
+        run = Run(runs[-1].offset, runs[-1].start, runs.pop().rows + run.rows)
+    if run.rows:
+        runs.append(run)
+
+
+def _joined(blocks: dict[int, list[Run]], order: Iterable[int]) -> list[Run]:
+    """Lay blocks one after the other."""
+    joined: list[Run] = []
+    filled = 0
+    for rank in order:
+        base = filled
+        for offset, start, rows in blocks[rank]:
+            _append(joined, Run(base + offset, start, rows))
+            filled += rows
+    return joined

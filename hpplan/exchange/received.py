@@ -1,0 +1,133 @@
+"""What one rank got: rows, records in the order of handing over, and the way into the decoder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+from hpplan.exchange.copying import clear, gather_apart, scatter
+from hpplan.exchange.memory import empty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hpplan.exchange.packing import Packing, Run
+
+
+class ReceivedRecord(NamedTuple):
+    """Rows `[row_start, row_stop)` of one item; `rows` is a view, `[row_stop - row_start, width]`."""
+
+    item_id: int
+    row_start: int
+    row_stop: int
+    rows: torch.Tensor
+
+
+class Received:
+    """The rows for my tokens, of every payload of one call.
+
+    A trainer must let its loss depend on what every rank received, or the
+    backward collective waits for the rank that left it out: `merge_into` does
+    that even where nothing was received, `tie` does it for anything else.
+    """
+
+    def __init__(
+        self, packing: Packing, payloads: Sequence[torch.Tensor], refuse: Callable[[str], object]
+    ) -> None:
+        """Hold the received payloads; `refuse` ends all ranks with a reason."""
+        self.payloads = tuple(payloads)
+        """`[rows received, width]` each; which rows are whose, `records` tells."""
+        self._packing = packing
+        self._refuse = refuse
+
+    @property
+    def rows(self) -> torch.Tensor:
+        """All rows of the first payload, `[rows received, width]`."""
+        return self.payloads[0]
+
+    def records(self, payload: int = 0) -> list[ReceivedRecord]:
+        """Return views of one payload's rows, by (batch_index, first token, item_id), then row."""
+        rows = self.payloads[payload]
+        return [
+            ReceivedRecord(item, start, stop, rows.narrow(0, offset, stop - start))
+            for item, start, stop, offset in self._packing.records
+        ]
+
+    def merge_into(self, inputs_embeds: torch.Tensor, payload: int = 0, *, add: bool = False) -> torch.Tensor:
+        """Return `inputs_embeds` with each owned row of one payload in its token's place.
+
+        `inputs_embeds` is `[batch rows, local tokens, width]`; rows are cast to
+        its dtype. `add` adds rows to what is there instead, as DeepStack does.
+        Rows whose token another rank owns go nowhere, and get gradient zero.
+        Raises PeersFailed on every rank when the shape does not fit.
+        """
+        rows, route = self.payloads[payload], self._packing.route
+        shape = tuple(inputs_embeds.shape)
+        fits = len(shape) == 3 and shape[1:] == (route.local_length, rows.shape[1])  # noqa: PLR2004 - batch, tokens, width
+        if not fits or shape[0] < route.batch_rows:
+            wanted = f"[at least {route.batch_rows}, {route.local_length}, {rows.shape[1]}]"
+            self._refuse(f"inputs_embeds have shape {list(shape)}, and the routes need {wanted}")
+        if inputs_embeds.device != rows.device:
+            self._refuse(f"inputs_embeds are on {inputs_embeds.device}, and the features on {rows.device}")
+        merged: torch.Tensor = _apply(_Merged, inputs_embeds, rows, self._packing.owned_runs, add)
+        return merged
+
+    def tie(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Return `tensor`, made to depend on everything received, with gradient zero.
+
+        Use it on the loss where a rank may not touch what it received.
+        """
+        tied: torch.Tensor = _apply(_Tied, tensor, *self.payloads)
+        return tied
+
+
+def _apply(function: type[torch.autograd.Function], *arguments: object) -> Any:  # noqa: ANN401 - torch has no types here
+    return function.apply(*arguments)  # type: ignore[no-untyped-call]
+
+
+class _Merged(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,  # noqa: ANN401 - torch's signature
+        embeds: torch.Tensor,
+        rows: torch.Tensor,
+        runs: Sequence[Run],
+        add: bool,
+    ) -> torch.Tensor:
+        ctx.runs, ctx.add = runs, add
+        ctx.rows = (tuple(rows.shape), rows.dtype)
+        merged = empty(embeds.shape, embeds.dtype, embeds.device).copy_(embeds)
+        scatter(merged.view(-1, rows.shape[1]), rows.to(embeds.dtype), runs, add=add)
+        return merged
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # noqa: ANN401 - torch's signature
+        (count, width), dtype = ctx.rows
+        flat = gradient.reshape(-1, width)
+        of_rows = of_embeds = None
+        if ctx.needs_input_grad[1]:
+            of_rows = empty((count, width), dtype, gradient.device)
+            if sum(run.rows for run in ctx.runs) < count:
+                of_rows.zero_()
+            gather_apart(of_rows, flat.to(dtype), ctx.runs)
+        if ctx.needs_input_grad[0]:
+            of_embeds = gradient
+            if not ctx.add:
+                of_embeds = empty(gradient.shape, gradient.dtype, gradient.device).copy_(gradient)
+                clear(of_embeds.view(-1, width), ctx.runs)
+        return of_embeds, of_rows, None, None
+
+
+class _Tied(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: torch.Tensor, *rows: torch.Tensor) -> torch.Tensor:  # noqa: ANN401 - torch's signature
+        ctx.rows = [(tuple(one.shape), one.dtype, one.device) for one in rows]
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # noqa: ANN401 - torch's signature
+        zeros = [torch.zeros(shape, dtype=dtype, device=device) for shape, dtype, device in ctx.rows]
+        return (gradient, *zeros)
