@@ -76,7 +76,7 @@ def _owned(target: str, item: EpRule, facts: Facts) -> Iterator[tuple[str, Cause
         for pattern in sorted(strategy.strip_boundary_subpatterns)
     ]
     skip = len(target) + 1
-    for fqn in facts.entries.below(target):
+    for fqn in facts.entries_below(target):
         suffix = fqn[skip:]
         for matches, cause in patterns:
             if matches(suffix):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hpplan.plan.fqn import FqnIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hpplan.plan.model import Plan
     from hpplan.plan.rules import Rule
     from hpplan.plan.strategies import Strategy
@@ -23,24 +24,27 @@ class EpRule:
     rule: Rule
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts about the plan as it was before the first pass."""
+    """Facts about the plan as it was before the first pass.
+
+    `classes` maps FQNs to remembered classes, with what earlier normalization
+    stripped. `names` has every FQN that the plan speaks of.
+    """
 
     plan: Plan
+    classes: dict[str, str]
+    names: FqnIndex
     ep_rules: tuple[EpRule, ...] = ()
 
-    @cached_property
-    def classes(self) -> dict[str, str]:
-        """FQN to remembered class, with what earlier normalization stripped."""
-        return self.plan.remembered_classes
+    @classmethod
+    def of(cls, plan: Plan) -> Facts:
+        """Gather the facts that do not depend on rules."""
+        classes = plan.remembered_classes
+        return cls(plan, classes, FqnIndex({**plan.param_plan, **classes}))
 
-    @cached_property
-    def entries(self) -> FqnIndex:
-        """The FQNs of `param_plan`; no pass adds or removes one."""
-        return FqnIndex(self.plan.param_plan)
-
-    @cached_property
-    def names(self) -> FqnIndex:
-        """Every FQN that the plan speaks of."""
-        return FqnIndex({**self.plan.param_plan, **self.classes})
+    def entries_below(self, fqn: str) -> Iterator[str]:
+        """Yield the FQNs of `param_plan` strictly below a module, sorted; no pass adds or removes one."""
+        # One index serves both questions: sorting a second one costs more than these look-ups.
+        entries = self.plan.param_plan
+        return (name for name in self.names.below(fqn) if name in entries)

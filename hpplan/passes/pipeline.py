@@ -71,7 +71,7 @@ def normalize(
     changes: list[Change] = []
     for step in passes:
         plan, made = step.apply(plan, facts)
-        changes += sorted(made, key=lambda change: (change.fqn, change.field))
+        changes += sorted(made)  # by FQN and field, which no two changes of a pass share
         if after is not None:
             after(step, plan)
     return Normalized(plan, tuple(step.name for step in passes), tuple(changes), tuple(warnings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
@@ -22,7 +23,7 @@ def resolve_rules(
 
     Rules whose `when` does not hold are left alone.
     """
-    facts = Facts(plan)
+    facts = Facts.of(plan)
     ep_rules: list[EpRule] = []
     warnings: list[Diagnostic] = []
     for rule in rules:
@@ -41,7 +42,7 @@ def resolve_rules(
             elif strategy.target_class is not None and role == "local_compute":
                 ep_rules.append(EpRule(rule.patterns, strategy, rule))
                 warnings += _other_class(rule, strategy, matched, facts)
-    return Facts(plan, tuple(ep_rules)), warnings
+    return replace(facts, ep_rules=tuple(ep_rules)), warnings
 
 
 def _unmatched(rule: Rule) -> Diagnostic:
