@@ -68,6 +68,7 @@ def _walk(steps: Iterator[Step], top: _Wanted) -> None:
         parent = open_nodes[-1] if open_nodes else None
         if parent is None:
             node: _Wanted | None = top
+            top.value = index
         elif parent.expects_key:
             parent.take_key(step, index, text)
             node = None

@@ -88,7 +88,7 @@ class _Order:
     def __init__(self, patterns: KeyOrder) -> None:
         self.fields = patterns.get((), ())
         longer = [pattern for pattern in patterns if pattern]
-        self.other = self._step(patterns, longer, {"*"}) if longer else self
+        self.other = self._step(patterns, longer, {"*"}) if patterns else self
         self.named = {
             pattern[0]: self._step(patterns, longer, {pattern[0], "*"})
             for pattern in longer

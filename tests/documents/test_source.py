@@ -1,0 +1,172 @@
+"""Positions of paths in a document's text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from hpplan.diagnostics import Code, Diagnostic, Place
+from hpplan.documents import yaml_parser
+from hpplan.documents.reader import parse_document
+from hpplan.documents.source import Source, Sources
+from hpplan.documents.writer import dump_json, dump_yaml
+
+YAML = """\
+# yaml-language-server: $schema=plan.json
+#   second
+
+# third
+a: 1
+"\N{GRINNING FACE}": {b: [x, {c: 2}], d: }
+e: &e
+  f: !!int 3
+  ? g
+  : h
+i: *e
+j: {<<: *e, k: 4}
+destinations: {0: [5]}
+"l": &l m
+*l : n
+"""
+
+CASES: list[tuple[tuple[str | int, ...], bool, tuple[int, int]]] = [
+    ((), False, (5, 1)),
+    (("a",), False, (5, 4)),
+    (("a",), True, (5, 1)),
+    (("a", "missing", 3), True, (5, 1)),
+    (("missing",), False, (5, 1)),
+    (("missing",), True, (5, 1)),
+    (("\N{GRINNING FACE}", "b"), False, (6, 10)),
+    (("\N{GRINNING FACE}", "b", 0), False, (6, 11)),
+    (("\N{GRINNING FACE}", "b", 1), False, (6, 14)),
+    (("\N{GRINNING FACE}", "b", 1, "c"), False, (6, 18)),
+    (("\N{GRINNING FACE}", "b", 1, "c"), True, (6, 15)),
+    (("\N{GRINNING FACE}", "b", 2), False, (6, 7)),
+    (("\N{GRINNING FACE}", "d"), True, (6, 23)),
+    (("e",), False, (7, 4)),
+    (("e", "f"), False, (8, 6)),
+    (("e", "g"), True, (9, 5)),
+    (("e", "g"), False, (10, 5)),
+    (("i", "f"), False, (11, 1)),
+    (("j", "f"), False, (12, 5)),
+    (("j", "f"), True, (12, 5)),
+    (("j", "k"), True, (12, 13)),
+    (("destinations", "0", 0), False, (13, 20)),
+    (("destinations", "0"), True, (13, 16)),
+    (("m",), True, (15, 1)),
+    (("m",), False, (15, 6)),
+]
+
+
+@pytest.mark.parametrize("libyaml", [True, False], ids=["libyaml", "pure"])
+def test_places_in_yaml(libyaml: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding would point at another line or column."""
+    monkeypatch.setattr(yaml_parser, "USE_LIBYAML", libyaml)
+    source = parse_document(YAML.encode(), "plan.yaml").source
+    places = {Place("plan.yaml", path, on_key=on_key): position for path, on_key, position in CASES}
+    assert source.locate(places) == places
+
+
+def test_places_in_json() -> None:
+    """A finding in JSON would point at another line or column."""
+    text = '{"a": [1, {"b": "]\\""}],\r\n "\N{GRINNING FACE}": {"c": null, "d": {}}}'
+    source = parse_document(text.encode(), "plan.json").source
+    cases = {
+        Place("plan.json"): (1, 1),
+        Place("plan.json", ("a",)): (1, 7),
+        Place("plan.json", ("a", 0)): (1, 8),
+        Place("plan.json", ("a", 1, "b")): (1, 17),
+        Place("plan.json", ("a", 1, "b"), on_key=True): (1, 12),
+        Place("plan.json", ("a", 1, "x"), on_key=True): (1, 11),
+        Place("plan.json", ("\N{GRINNING FACE}", "c")): (2, 13),
+        Place("plan.json", ("\N{GRINNING FACE}", "d")): (2, 24),
+        Place("plan.json", ("\N{GRINNING FACE}", "d", "e")): (2, 19),
+    }
+    assert source.locate(cases) == cases
+
+
+def test_known_positions_are_kept() -> None:
+    """A fault in the syntax would be moved to where its path leads."""
+    place = Place("plan.yaml", ("a",), position=(7, 8))
+    assert Source("plan.yaml", "a: 1\n", "yaml").locate([place]) == {place: (7, 8)}
+
+
+def test_text_that_does_not_parse_has_positions_up_to_the_fault() -> None:
+    """Asking for a position would raise where the text is broken."""
+    for text, form in (("a: 1\nb: [\n", "yaml"), ('{"a": 1,\n"b": ["x', "json")):
+        source = Source("plan", text, form)  # type: ignore[arg-type]
+        places = [Place("plan", ("a",)), Place("plan", ("b", 0, "c"), on_key=True)]
+        assert [source.locate(places)[place][0] for place in places] == [1, 2]
+
+
+def test_every_node_of_a_plan_is_found_in_both_formats() -> None:
+    """Some shape of written document would have nodes without a position of their own."""
+    data = {"a": [[1, {"b": "x"}], []], "c": {"d": {"e": {"f": ["y" * 90, "z"]}}, "k" * 2000: 1, "1": None}}
+    for text in (
+        dump_yaml(data),
+        dump_json(data),
+        yaml.dump(data, default_flow_style=True),
+        json.dumps(data),
+    ):
+        source = parse_document(text.encode(), "plan").source
+        places = [
+            Place("plan", path, on_key=True)
+            for path in (
+                ("a",),
+                ("c",),
+                ("c", "d"),
+                ("c", "d", "e"),
+                ("c", "d", "e", "f"),
+                ("c", "k" * 2000),
+                ("c", "1"),
+            )
+        ]
+        for place, (line, column) in source.locate(places).items():
+            rest = source.line(line)[column - 1 :].lstrip("?'\" ")
+            assert rest.startswith(str(place.path[-1])), (text, place)
+
+
+def test_lines() -> None:
+    """A renderer would quote another line than the one that is meant."""
+    source = Source("plan", "a\r\nb\rc\u2028d\n", "yaml")
+    assert [source.line(number) for number in range(6)] == ["", "a", "b", "c\u2028d", "", ""]
+    assert [source.position(index) for index in (0, 3, 5, 9)] == [(1, 1), (2, 1), (3, 1), (4, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        (YAML, "# yaml-language-server: $schema=plan.json\n#   second\n"),
+        ("a: 1 # b\n", ""),
+        ("\n# a\na: 1\n", ""),
+        ("  # a\r\n#b\r\na: 1", "# a\n#b\n"),
+        ("# a", "# a\n"),
+        ("#\u2028a: 1\n", ""),
+    ],
+)
+def test_header(text: str, header: str) -> None:
+    """The comment that names the schema would be lost, or data would be taken for a comment."""
+    assert Source("plan", text, "yaml").header == header
+    assert Source("plan", text, "json").header == ""
+
+
+def test_findings_are_sorted() -> None:
+    """Two runs would report the same findings in different orders."""
+    first, second = (Code(f"HP9{n}", f"code-{n}", "error", "") for n in (1, 2))
+    sources = Sources()
+    sources.add(Source("b", "x: 1\ny: 2\n", "yaml"))
+    sources.add(Source("a", "x: 1\n", "yaml"))
+    expected = [
+        (Diagnostic(second, "m", Place("a", ("x",))), (1, 4)),
+        (Diagnostic(first, "m", Place("b", ("x",), on_key=True)), (1, 1)),
+        (Diagnostic(first, "m", Place("b", ("x",))), (1, 4)),
+        (Diagnostic(first, "n", Place("b", ("x",))), (1, 4)),
+        (Diagnostic(second, "a", Place("b", ("x",))), (1, 4)),
+        (Diagnostic(first, "m", Place("b", ("y",))), (2, 4)),
+        (Diagnostic(first, "m", Place("never read", ("y",))), (1, 1)),
+    ]
+    assert sources.resolve([item for item, _ in reversed(expected)]) == expected
+    assert sources.get("a") is not None
+    assert sources.get("never read") is None
