@@ -24,7 +24,7 @@ def command(output: Output, name: str | None, path: str | None) -> None:
     from hpplan.reports.json_schema import DOCUMENT_KINDS, render
 
     if name is None:
-        text = "".join(f"{kind.name:12}{kind.description}\n" for kind in DOCUMENT_KINDS)
+        text = "".join(f"{kind.name:15}{kind.description}\n" for kind in DOCUMENT_KINDS)
     else:
         kind = next((kind for kind in DOCUMENT_KINDS if kind.name == name), None)
         if kind is None:

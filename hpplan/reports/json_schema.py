@@ -39,6 +39,18 @@ def _workload() -> CoreSchema:
     return WORKLOAD_SCHEMA
 
 
+def _micro_batches() -> CoreSchema:
+    from hpplan.routing.micro_batches import MICRO_BATCHES_SCHEMA
+
+    return MICRO_BATCHES_SCHEMA
+
+
+def _routes() -> CoreSchema:
+    from hpplan.routing.routes_document import ROUTES_SCHEMA
+
+    return ROUTES_SCHEMA
+
+
 class DocumentKind(NamedTuple):
     """A kind of document: its name, what it is, what its JSON Schema cannot say, and its model."""
 
@@ -83,6 +95,21 @@ DOCUMENT_KINDS = (
         "add up to output_rows; items stay within the length and do not overlap; documents add up to the "
         "length; buckets hold every item once; the length divides over the mesh.",
         _workload,
+    ),
+    DocumentKind(
+        "micro-batches",
+        "Micro-batches",
+        "A workload for each of many micro-batches.",
+        "Not said here: what the schema of a workload does not say either.",
+        _micro_batches,
+    ),
+    DocumentKind(
+        "routes",
+        "Routing table",
+        "The transfers of every parent of a mesh, and what each rank needs to run them.",
+        "Not said here: the digest is that of the content; parents and transfers are those that mesh, "
+        "workload and granularity give; what the schema of a workload does not say either.",
+        _routes,
     ),
 )
 """The documents that have a JSON Schema, in the order in which people meet them."""

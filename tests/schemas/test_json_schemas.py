@@ -12,8 +12,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from hpplan.diagnostics import Place
 from hpplan.documents.reader import read_document
 from hpplan.reports.json_schema import DOCUMENT_KINDS, DocumentKind, json_schema, render
+from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.routes import plan_routes
+from hpplan.routing.routes_document import routes_to_data
+from hpplan.routing.workload import load_workload
 
 ROOT = Path(__file__).parents[2]
 SAMPLE_PLANS = ROOT / "sample_plans"
@@ -125,6 +130,18 @@ def test_feature_exchange_of_a_sample_is_a_valid_workload() -> None:
     """A failure means that the workload a plan carries is none."""
     data = read_document(str(SAMPLE_PLANS / "qwen3_vl_30b_a3b.yaml")).data
     assert faults("workload", data["feature_exchange"]) == []
+    assert faults("micro-batches", {"micro_batches": [data["feature_exchange"]]}) == []
+    assert faults("micro-batches", {"micro_batches": []}) == [["micro_batches"]]
+
+
+def test_routing_table_of_a_sample_is_valid() -> None:
+    """A failure means that `hpplan route` writes what its own schema rejects."""
+    data = read_document(str(SAMPLE_PLANS / "qwen3_vl_30b_a3b.yaml")).data
+    workload = load_workload(data["feature_exchange"], Place("workload"))
+    table = routes_to_data(plan_routes(parse_mesh("dp=2,cp=2,tp=4,sp"), workload))
+    assert faults("routes", table) == []
+    table["digest"] = "sha256:0"
+    assert faults("routes", table) == [["digest"]]
 
 
 def test_plan_schema_requires_the_two_fields() -> None:
