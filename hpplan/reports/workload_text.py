@@ -59,7 +59,9 @@ def _yaml_list(
     first = True
     while chunk := list(islice(entries, piece)):
         text = dump_yaml({field: chunk}, key_order)
-        yield text if first else text.split("\n", 1)[1]
+        head = f"{field}:\n"
+        assert first or text.startswith(head), "a list of mappings at the top stands in lines of its own"
+        yield text if first else text.removeprefix(head)
         first = False
     if first:
         yield dump_yaml({field: []}, key_order)

@@ -55,12 +55,15 @@ def load_micro_batches(data: Mapping[str, Any], place: Place) -> tuple[Workload,
     if not entries:
         raise InvalidInput([Diagnostic(SIZE_TOO_SMALL, f"`{FIELD}` has no workload", where)])
     problems: list[Diagnostic] = []
-    workloads: list[Workload] = []
-    for index, entry in enumerate(entries):
-        try:
-            workloads.append(load_workload(entry, where.at(index)))
-        except InvalidInput as error:
-            problems += error.diagnostics
+    workloads = [_loaded(entry, where.at(index), problems) for index, entry in enumerate(entries)]
     if problems:
         raise InvalidInput(problems)
-    return tuple(workloads)
+    return tuple(workload for workload in workloads if workload is not None)
+
+
+def _loaded(data: Mapping[str, Any], place: Place, problems: list[Diagnostic]) -> Workload | None:
+    try:
+        return load_workload(data, place)
+    except InvalidInput as error:
+        problems += error.diagnostics
+        return None

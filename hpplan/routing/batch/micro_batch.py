@@ -41,6 +41,7 @@ class Rows:
         self.length = 0
         """Tokens of the longest sample."""
         self.items = 0
+        self.feature_rows = 0
 
     def add(self, sample: Sample) -> None:
         """Make a sample the next batch row."""
@@ -53,6 +54,7 @@ class Rows:
             packed.extend((batch_index, len(item.spans)))
             for start, rows in item.spans:
                 packed.extend((offset + start, rows))
+                self.feature_rows += rows
         self.items += len(sample.items)
         self.samples += 1
         self.length = max(self.length, offset + sample.length)

@@ -1,0 +1,244 @@
+"""`hpplan workload`: make workloads from the samples that a data loader has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from hpplan.cli.inputs import PATH, only_one_standard_input
+
+if TYPE_CHECKING:
+    from hpplan.cli.output import Output
+    from hpplan.routing.families.base import Family
+    from hpplan.routing.mesh import Mesh
+
+Format = Literal["yaml", "json"]
+
+POSITIVE = click.IntRange(min=1)
+
+
+class _Command(click.Command):
+    """A command whose help ends with the table of families."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List each family with its grids and rows."""
+        del ctx
+        from hpplan.routing.families import FAMILIES
+
+        with formatter.section("Families"):
+            formatter.write_dl(
+                [(one.name, f"{one.summary} ({', '.join(one.grid_fields)})") for one in FAMILIES]
+            )
+
+
+@click.command("workload", cls=_Command, short_help="Make workloads from the samples that a data loader has.")
+@click.argument("batch_files", nargs=-1, required=True, type=PATH, metavar="BATCH...")
+@click.option("--model", "family_name", required=True, metavar="FAMILY", help="Model family; see below.")
+@click.option("--image-id", type=int, metavar="ID", help="Placeholder token of an image.")
+@click.option("--video-id", type=int, metavar="ID", help="Placeholder token of a video.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Another number than the family's published one, as --set max_pixels=1003520. Repeatable.",
+)
+@click.option("--feature-width", type=POSITIVE, metavar="N", help="Columns of a feature row.")
+@click.option("--dtype", metavar="T", help="bfloat16, float16, float32 or float64.")
+@click.option("--payloads", type=POSITIVE, metavar="N", help="Tensors that travel on the same routes.")
+@click.option("--micro-batch", type=POSITIVE, metavar="N", help="Samples of a micro-batch. Default: all.")
+@click.option(
+    "--pack",
+    type=POSITIVE,
+    metavar="LENGTH",
+    help="Pack samples as documents into one batch row of LENGTH tokens a micro-batch.",
+)
+@click.option("--seq-length", type=POSITIVE, metavar="N", help="Tokens of a batch row. Default: the longest.")
+@click.option("--cp-layout", metavar="LAYOUT", help="contiguous (default) or zigzag.")
+@click.option(
+    "--pad/--no-pad",
+    default=True,
+    show_default=True,
+    help="Whether routing may round the sequence length up to what a mesh needs.",
+)
+@click.option("--encoder-ranks", type=POSITIVE, metavar="N", help="Fill buckets for N encoder ranks.")
+@click.option("--mesh", "mesh_text", metavar="SPEC", help="Fill buckets for this mesh: dp=2,cp=2,tp=4,sp.")
+@click.option(
+    "--encoder-cp-size", type=POSITIVE, default=1, metavar="N", help="Ranks that encode one bucket."
+)
+@click.option("--assign", "policy", metavar="POLICY", help="How buckets are filled; as in hpplan route.")
+@click.option("--replicas", is_flag=True, help="Give each data-parallel replica of --mesh its own samples.")
+@click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["yaml", "json"]),
+    help="Default: by the name of FILE, else YAML.",
+)
+@click.pass_obj
+def command(
+    output: Output,
+    batch_files: tuple[str, ...],
+    family_name: str,
+    image_id: int | None,
+    video_id: int | None,
+    settings: tuple[str, ...],
+    feature_width: int | None,
+    dtype: str | None,
+    payloads: int | None,
+    micro_batch: int | None,
+    pack: int | None,
+    seq_length: int | None,
+    cp_layout: str | None,
+    encoder_ranks: int | None,
+    mesh_text: str | None,
+    encoder_cp_size: int,
+    policy: str | None,
+    output_file: str | None,
+    format_name: Format | None,
+    *,
+    pad: bool,
+    replicas: bool,
+) -> None:
+    """Make workloads from samples: JSONL, one sample a line, or a JSON array.
+
+    A sample has its tokens as `input_ids`, with the placeholders expanded, or
+    as a number `text_tokens`; and its images as the grids of the family's
+    processor, or as `images: [{width, height}]` and `videos: [{width, height,
+    frames, fps}]`. Other fields are ignored.
+
+    Where only sizes are known, images stand before videos, `text_tokens` are
+    shared out evenly before, between and after them, and the family's own
+    markup comes on top. A list of `text_tokens` gives the text before each of
+    them and after the last.
+
+    Items are numbered as encoders get them: the images of all samples, then
+    the videos. Several micro-batches make one document with a workload each
+    under `micro_batches`, of which `hpplan route` makes statistics.
+    """
+    _check_options(
+        batch_files, micro_batch, pack, seq_length, encoder_ranks, mesh_text, policy, replicas=replicas
+    )
+    from hpplan.cli.workload_run import WorkloadRun
+    from hpplan.routing.batch.buckets import Encoders
+    from hpplan.routing.batch.grouping import grouped, packed
+    from hpplan.routing.batch.micro_batch import Settings
+    from hpplan.routing.layouts import LAYOUTS, layout_named
+
+    given = {"image_id": image_id, "video_id": video_id, "feature_width": feature_width, "dtype": dtype}
+    family = _family(family_name, settings, {**given, "payloads": payloads})
+    mesh = _mesh(mesh_text)
+    layout = layout_named(_one_of("--cp-layout", cp_layout, [one.name for one in LAYOUTS]))
+    common = Settings(
+        family.feature_width,
+        family.dtype,
+        family.payloads,
+        encoder_cp_size,
+        layout.name,
+        pad,
+        seq_length,
+        mesh.dp if replicas and mesh is not None else None,
+    )
+    ranks = encoder_ranks if mesh is None else mesh.parent_size
+    encoders = None
+    if ranks is not None:
+        if ranks % encoder_cp_size:
+            raise click.BadParameter(
+                f"{encoder_cp_size} does not divide the {ranks} ranks that encode",
+                param_hint="'--encoder-cp-size'",
+            )
+        encoders = Encoders(_policy(policy, mesh), ranks // encoder_cp_size, mesh)
+    run = WorkloadRun(output, family, encoders)
+    samples = run.samples(batch_files)
+    if pack is None:
+        micro_batches = grouped(samples, common, micro_batch, run.problems)
+    else:
+        inside = mesh is not None and layout.inside_documents
+        multiple = layout.multiple(mesh.cp) if inside and mesh is not None else 1
+        micro_batches = packed(samples, common, pack, run.problems, multiple)
+    by_name: Format = "json" if output_file is not None and output_file.endswith(".json") else "yaml"
+    run.write(micro_batches, output_file, format_name or by_name)
+
+
+def _check_options(
+    batch_files: tuple[str, ...],
+    micro_batch: int | None,
+    pack: int | None,
+    seq_length: int | None,
+    encoder_ranks: int | None,
+    mesh_text: str | None,
+    policy: str | None,
+    *,
+    replicas: bool,
+) -> None:
+    only_one_standard_input(batch_files)
+    if encoder_ranks is not None and mesh_text is not None:
+        raise click.UsageError("--mesh says how many ranks encode; leave out --encoder-ranks")
+    if policy is not None and encoder_ranks is None and mesh_text is None:
+        raise click.UsageError("--assign fills buckets, and needs --encoder-ranks or --mesh")
+    if replicas and mesh_text is None:
+        raise click.UsageError("--replicas needs a --mesh with dp")
+    if replicas and micro_batch is None:
+        raise click.UsageError("--replicas needs --micro-batch, the samples of each replica")
+    if pack is not None:
+        for given, option in ((micro_batch, "--micro-batch"), (seq_length, "--seq-length")):
+            if given is not None:
+                raise click.UsageError(f"--pack makes batch rows of its own; leave out {option}")
+        if replicas:
+            raise click.UsageError("packed documents are the same for every replica; leave out --replicas")
+
+
+def _family(name: str, settings: tuple[str, ...], given: dict[str, object]) -> Family:
+    """Return the family with its options set."""
+    from hpplan.routing.families import FAMILIES, family_named
+    from hpplan.routing.workload_shape import DTYPES
+
+    family = family_named(_one_of("--model", name, [one.name for one in FAMILIES]))
+    options = family.options()
+    values: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
+    for setting in settings:
+        option, equals, text = setting.partition("=")
+        _one_of("--set", option, list(options))
+        try:
+            values[option] = options[option](text)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise click.BadParameter(f"'{setting}' is no NAME=VALUE with a number", param_hint="'--set'")
+    try:
+        made = family(**values)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--set'") from None
+    _one_of("--dtype", made.dtype, list(DTYPES))
+    return made
+
+
+def _mesh(text: str | None) -> Mesh | None:
+    from hpplan.routing.mesh import parse_mesh
+
+    return None if text is None else parse_mesh(text)
+
+
+def _policy(name: str | None, mesh: Mesh | None) -> str:
+    from hpplan.routing.assignment import POLICIES
+
+    if name is None:
+        return POLICIES[0].name
+    _one_of("--assign", name, [policy.name for policy in POLICIES])
+    if name == "local" and mesh is None:
+        raise click.UsageError("--assign local needs --mesh, to know where the rows are needed")
+    return name
+
+
+def _one_of(option: str, given: str | None, known: list[str]) -> str:
+    """Return what was given, else the first of those that are known; suggest the nearest otherwise."""
+    from difflib import get_close_matches
+
+    if given is None:
+        return known[0]
+    if given not in known:
+        near = get_close_matches(given, known, 1)
+        ask = f"; did you mean '{near[0]}'?" if near else ""
+        raise click.BadParameter(f"'{given}' is none of {', '.join(known)}{ask}", param_hint=f"'{option}'")
+    return given

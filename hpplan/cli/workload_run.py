@@ -1,0 +1,136 @@
+"""The run behind `hpplan workload`: batch files in, one document out, or every finding."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Literal
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.jsonl import read_records
+from hpplan.documents.writer import replace_file
+from hpplan.errors import InvalidInput
+from hpplan.reports.workload_text import micro_batches_pieces, workload_pieces
+from hpplan.routing.batch.samples import read_sample
+from hpplan.routing.batch_codes import NO_SAMPLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from hpplan.cli.output import Output
+    from hpplan.routing.batch.buckets import Encoders
+    from hpplan.routing.batch.micro_batch import MicroBatch
+    from hpplan.routing.batch.samples import Sample
+    from hpplan.routing.families.base import Family
+
+Format = Literal["yaml", "json"]
+
+
+class WorkloadRun:
+    """Reads samples one by one; what is wrong with any is kept until all are read."""
+
+    def __init__(self, output: Output, family: Family, encoders: Encoders | None) -> None:
+        """Take the family whose arithmetic applies, and who encodes where buckets are wanted."""
+        self._output = output
+        self._family = family
+        self._encoders = encoders
+        self.problems: list[Diagnostic] = []
+        self._samples = 0
+        self._workloads = 0
+        self._items = 0
+        self._rows = 0
+
+    def samples(self, paths: Iterable[str]) -> Iterator[Sample]:
+        """Yield the samples of all files that have nothing wrong with them."""
+        paths = tuple(paths)
+        with _progress(paths) as progress:
+            for path in paths:
+                before = self._samples + len(self.problems)
+                for record in read_records(path, self.problems, self._output.sources, progress):
+                    try:
+                        sample = read_sample(record, self._family)
+                    except InvalidInput as error:
+                        self.problems += error.diagnostics
+                        continue
+                    self._samples += 1
+                    yield sample
+                if before == self._samples + len(self.problems):
+                    place = Place("<stdin>" if path == "-" else path, position=(1, 1))
+                    self.problems.append(Diagnostic(NO_SAMPLES, "there is not a single sample", place))
+
+    def write(self, micro_batches: Iterator[MicroBatch], path: str | None, format_name: Format) -> None:
+        """Write one workload, or a document of many; raise InvalidInput and write nothing if any is wrong."""
+        with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as spool:
+            for piece in self._pieces(self._counted(micro_batches), format_name):
+                # Once something is wrong, the rest is read only for what else is wrong.
+                if not self.problems:
+                    spool.write(piece)
+            if self.problems:
+                raise InvalidInput(self.problems)
+            self._deliver(spool, path)
+        where = path if path not in {None, "-"} else "<stdout>"
+        self._output.note(
+            f"{where}: {_count(self._workloads, 'workload')} of {_count(self._samples, 'sample')} "
+            f"with {_count(self._items, 'item')} and {_count(self._rows, 'row')}"
+        )
+
+    def _pieces(self, micro_batches: Iterator[MicroBatch], format_name: Format) -> Iterator[str]:
+        first, second = next(micro_batches, None), next(micro_batches, None)
+        if first is None:
+            return
+        if second is None:
+            yield from workload_pieces(first, format_name)
+        else:
+            yield from micro_batches_pieces(chain((first, second), micro_batches), format_name)
+
+    def _counted(self, micro_batches: Iterable[MicroBatch]) -> Iterator[MicroBatch]:
+        for micro_batch in micro_batches:
+            if self._encoders is not None and not self.problems:
+                try:
+                    self._encoders.fill(micro_batch)
+                except InvalidInput as error:
+                    self.problems += error.diagnostics
+            self._workloads += 1
+            for rows in micro_batch.batches:
+                self._items += rows.items
+                self._rows += rows.feature_rows
+            yield micro_batch
+
+    def _deliver(self, spool: IO[str], path: str | None) -> None:
+        spool.seek(0)
+        if path is None or path == "-":
+            self._output.result(spool.read())
+        else:
+            replace_file(path, spool.read())
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+@contextmanager
+def _progress(paths: tuple[str, ...]) -> Iterator[Callable[[int], object] | None]:
+    """Show a bar by bytes read on a terminal; standard input has no known end."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    files = [Path(path) for path in paths if path != "-"]
+    known = len(files) == len(paths) and all(file.is_file() for file in files)
+    total = sum(file.stat().st_size for file in files) if known else None
+    bar = Progress(
+        TextColumn("reading samples"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("", total=total)
+        yield lambda size: bar.advance(task, size)
