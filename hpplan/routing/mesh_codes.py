@@ -135,27 +135,6 @@ Start as many ranks as pp x dp x cp x tp says, or route again for the mesh that 
 """,
 )
 
-UNKNOWN_RANK = Code(
-    "HP407",
-    "unknown-rank",
-    "error",
-    """\
-## What it finds
-A rank that is asked for and that the mesh does not have.
-
-## Why it hurts
-There is nothing to show for it; most often the mesh is not the one that was meant.
-
-## Example
-```sh
-hpplan route batch.yaml --mesh tp=4 --rank 4     # ranks are 0 to 3
-```
-
-## What to do
-Ask for a global rank from 0 to the world size minus 1.
-""",
-)
-
 CODES: tuple[Code, ...] = (
     MALFORMED_MESH,
     UNKNOWN_AXIS,
@@ -163,5 +142,4 @@ CODES: tuple[Code, ...] = (
     UNUSABLE_AXIS_SIZE,
     EP_DOES_NOT_DIVIDE,
     WORLD_SIZE_MISMATCH,
-    UNKNOWN_RANK,
 )

@@ -11,7 +11,7 @@ from hpplan.routing.assignment.base import load_bound
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.routes import ParentRoutes, RoutingTable
     from hpplan.routing.transfers import BatchRoutes
 
 
@@ -228,22 +228,44 @@ class Traffic:
         return data
 
 
-def fold_matrix(table: RoutingTable, block_of: Sequence[int], blocks: int) -> list[list[int]]:
+def fold_matrix(parents: Sequence[ParentRoutes], block_of: Sequence[int], blocks: int) -> list[list[int]]:
     """Return rows from each block of ranks to each; `block_of[global rank]` says where a rank belongs.
 
     Costs a square of `blocks` and one step for each cell of the matrix that is not zero.
     """
     folded = [[0] * blocks for _ in range(blocks)]
-    for ranks, routes in table.parents:
+    for ranks, routes in parents:
         groups: dict[tuple[int, int], dict[int, int]] = {}
         for (source, first, count), rows in routes.totals.cells.items():
             line = folded[block_of[ranks[source]]]
-            group = groups.get((first, count))
-            if group is None:
-                group = groups[first, count] = {}
-                for rank in ranks[first : first + count]:
-                    block = block_of[rank]
-                    group[block] = group.get(block, 0) + 1
-            for block, members in group.items():
+            for block, members in _members(groups, ranks, first, count, block_of).items():
                 line[block] += rows * members
     return folded
+
+
+def rows_leaving_blocks(parents: Sequence[ParentRoutes], block_of: Sequence[int]) -> int:
+    """Return how many rows go from one block of ranks to another, without a square."""
+    leaving = 0
+    for ranks, routes in parents:
+        groups: dict[tuple[int, int], dict[int, int]] = {}
+        for (source, first, count), rows in routes.totals.cells.items():
+            members = _members(groups, ranks, first, count, block_of)
+            leaving += rows * (count - members.get(block_of[ranks[source]], 0))
+    return leaving
+
+
+def _members(
+    groups: dict[tuple[int, int], dict[int, int]],
+    ranks: Sequence[int],
+    first: int,
+    count: int,
+    block_of: Sequence[int],
+) -> dict[int, int]:
+    """Return how many of `count` consecutive parent ranks lie in each block."""
+    group = groups.get((first, count))
+    if group is None:
+        group = groups[first, count] = {}
+        for rank in ranks[first : first + count]:
+            block = block_of[rank]
+            group[block] = group.get(block, 0) + 1
+    return group

@@ -149,18 +149,35 @@ class BatchRoutes:
         cells: dict[tuple[int, int, int], int] = {}
         least = transfers = 0
         runs_of = self.ownership.runs
+        copies = self.ownership.copies
         whole = self.whole_records
+        explicit = self.explicit
         for source, item in self.produced():
             runs = runs_of(item.spans)
-            parts = self._parts(item, runs, whole=whole)
-            for ranks, sent, rows in parts:
-                key = (source, ranks.start, len(ranks))
-                cells[key] = cells.get(key, 0) + rows
-                transfers += len(ranks) * len(sent)
-            if whole and (len(runs) > 1 or self.explicit):
-                parts = self._parts(item, runs, whole=False)
-            for ranks, _, rows in parts:
-                least += rows * (len(ranks) - (source in ranks))
+            if item.item_id in explicit:
+                for ranks, sent, rows in self._explicit_parts(item, runs, whole=whole):
+                    key = (source, ranks.start, 1)
+                    cells[key] = cells.get(key, 0) + rows
+                    transfers += len(sent)
+                for ranks, _, rows in self._explicit_parts(item, runs, whole=False):
+                    least += rows * (source not in ranks)
+                continue
+            home = source // copies
+            least += item.rows * copies
+            for shard, start, stop in runs:
+                if shard == home:
+                    least -= stop - start
+                if not whole:
+                    key = (source, shard * copies, copies)
+                    cells[key] = cells.get(key, 0) + stop - start
+            if whole:
+                reached = {run[0] for run in runs}
+                transfers += copies * len(reached)
+                for shard in reached:
+                    key = (source, shard * copies, copies)
+                    cells[key] = cells.get(key, 0) + item.rows
+            else:
+                transfers += copies * len(runs)
         return Totals(cells, least, transfers)
 
     def matrix(self) -> list[list[int]]:

@@ -1,0 +1,77 @@
+"""What the traffic of a table gives cause to warn of: idle producers, huge transfers, busy receivers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.diagnostics import Diagnostic
+from hpplan.routing.workload_codes import IDLE_PRODUCER, OVERLOADED_RECEIVER, OVERSIZED_TRANSFER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hpplan.diagnostics import Place
+    from hpplan.routing.traffic import BatchTraffic, Traffic
+    from hpplan.routing.transfers import BatchRoutes
+
+LARGEST_TRANSFER = 2**31 - 1
+"""Elements."""
+
+OVERLOAD = 2
+"""How many times the mean a rank may receive."""
+
+_NAMED = 8
+
+
+def check_traffic(traffic: Traffic) -> Iterator[Diagnostic]:
+    """Yield warnings, at most one of a kind for each batch."""
+    workload = traffic.table.workload
+    by_routes = {id(routes): number for number, (_, routes) in reversed([*enumerate(traffic.table.parents)])}
+    for number in sorted(by_routes.values()):
+        ranks, routes = traffic.table.parents[number]
+        batch = workload.batches[number if workload.per_replica else 0]
+        yield from _idle(routes, ranks, batch.place.at("items" if batch.buckets is None else "buckets"))
+        yield from _oversized(routes, ranks, workload.row_elements, batch.place.at("items"))
+        yield from _overloaded(traffic.batches[number], ranks, batch.place.at("items"))
+
+
+def _idle(routes: BatchRoutes, ranks: Sequence[int], place: Place) -> Iterator[Diagnostic]:
+    idle = [
+        ranks[bucket * routes.encoder_cp_size] for bucket, items in enumerate(routes.buckets) if not items
+    ]
+    items = sum(map(len, routes.buckets))
+    if idle and items >= len(routes.buckets):
+        shown = ", ".join(map(str, idle[:_NAMED])) + (", …" if len(idle) > _NAMED else "")
+        yield Diagnostic(
+            IDLE_PRODUCER,
+            f"{items} items are there for {len(routes.buckets)} producers, and rank {shown} encodes none",
+            place,
+        )
+
+
+def _oversized(
+    routes: BatchRoutes, ranks: Sequence[int], elements: int, place: Place
+) -> Iterator[Diagnostic]:
+    cells = {key: rows for key, rows in routes.totals.cells.items() if key[1:] != (key[0], 1)}
+    most = max(cells.values(), default=0)
+    if most * elements > LARGEST_TRANSFER:
+        source, first, _ = min(key for key, rows in cells.items() if rows == most)
+        to = ranks[first] if first != source else ranks[first + 1]
+        yield Diagnostic(
+            OVERSIZED_TRANSFER,
+            f"rank {ranks[source]} sends {most * elements:,} elements to rank {to}, "
+            f"more than 2^31 - 1 = {LARGEST_TRANSFER:,}",
+            place,
+        )
+
+
+def _overloaded(batch: BatchTraffic, ranks: Sequence[int], place: Place) -> Iterator[Diagnostic]:
+    most = max(batch.received)
+    total = sum(batch.received)
+    if most * len(batch.received) > OVERLOAD * total:
+        yield Diagnostic(
+            OVERLOADED_RECEIVER,
+            f"rank {ranks[batch.received.index(most)]} receives {most:,} rows from others, "
+            f"{most * len(batch.received) / total:.1f} times the mean",
+            place,
+        )
