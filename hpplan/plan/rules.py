@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CONDITIONS = ("ep", "cp", "low_precision")
 """What `when` may say: an axis that must be active, or (for replacements) low precision."""
 
-_MATCH_FIELDS = ("fqns", "match", "fqn")
+MATCH_FIELDS = ("fqns", "match", "fqn")
 """Where a record says what it matches; the first that is there counts."""
 
 _TARGET_FIELDS = {
@@ -76,6 +76,8 @@ class Rule:
     place: Place
     target_fields: Mapping[str, str]
     """How the record spells each target it has: `local_compute`, `inner_wrapper`, `replace`."""
+    pattern_places: tuple[Place, ...]
+    """Where each pattern is written."""
 
     def target_place(self, role: str) -> Place:
         """Return the place of a target."""
@@ -167,7 +169,7 @@ def _rules(
                     )
                 )
             continue
-        matched = next((name for name in _MATCH_FIELDS if name in item), None)
+        matched = next((name for name in MATCH_FIELDS if name in item), None)
         if matched is None:
             problems.append(
                 Diagnostic(
@@ -179,6 +181,7 @@ def _rules(
             )
             continue
         patterns = item[matched]
+        listed = here.at(matched)
         rule = Rule(
             patterns=(patterns,) if isinstance(patterns, str) else tuple(patterns),
             local_compute_target=targets["local_compute"],
@@ -192,6 +195,9 @@ def _rules(
                 for name in names
                 if targets[role] and name in item
             },
+            pattern_places=(listed,)
+            if isinstance(patterns, str)
+            else tuple(listed.at(number) for number in range(len(patterns))),
         )
         problems += _check_condition(rule)
         rules.append(rule)

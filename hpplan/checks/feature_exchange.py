@@ -1,0 +1,54 @@
+"""The workload that a plan carries under `feature_exchange`; the codes are those of workloads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.errors import InvalidInput
+from hpplan.routing.fit import check_owners, fit
+from hpplan.routing.mesh import mesh_of_plan
+from hpplan.routing.workload import load_workload
+from hpplan.routing.workload_codes import CODES as WORKLOAD_CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from hpplan.checks.subject import Subject
+    from hpplan.diagnostics import Code, Diagnostic, Place
+    from hpplan.routing.mesh import Mesh
+
+CODES: tuple[Code, ...] = WORKLOAD_CODES
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the plan's workload, alone and on the mesh."""
+    plan = subject.plan
+    if "feature_exchange" in plan.data:
+        place = plan.place.at("feature_exchange")
+        yield from check_workload(plan.data["feature_exchange"], place, _mesh(subject))
+
+
+def check_workload(data: Mapping[str, Any], place: Place, mesh: Mesh | None) -> Iterator[Diagnostic]:
+    """Yield what is wrong with a workload; without a mesh, what any mesh would find wrong."""
+    try:
+        workload = load_workload(data, place)
+    except InvalidInput as failure:
+        yield from failure.diagnostics
+        return
+    yield from workload.warnings
+    if mesh is not None:
+        try:
+            yield from check_owners(fit(mesh, workload), workload)
+        except InvalidInput as failure:
+            yield from failure.diagnostics
+
+
+def _mesh(subject: Subject) -> Mesh | None:
+    plan = subject.plan
+    if subject.mesh is not None or "parallel_dims" not in plan.data:
+        return subject.mesh
+    try:
+        return mesh_of_plan(plan.data["parallel_dims"], plan.place.at("parallel_dims"))
+    except InvalidInput:
+        return None  # reported where `parallel_dims` is checked

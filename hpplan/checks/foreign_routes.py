@@ -1,0 +1,103 @@
+"""foreign-routes: a routing table that was made for another plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.checks.related import noted
+from hpplan.diagnostics import Code, Diagnostic
+from hpplan.errors import InvalidInput
+from hpplan.routing.mesh import mesh_of_plan
+from hpplan.routing.routes import plan_routes
+from hpplan.routing.workload import load_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hpplan.diagnostics import Place
+    from hpplan.plan.model import Plan
+    from hpplan.routing.mesh import Mesh
+    from hpplan.routing.routes import RoutingTable
+
+FOREIGN_ROUTES = Code(
+    "HP511",
+    "foreign-routes",
+    "error",
+    """\
+## What it finds
+A routing table that is validated together with a plan, and is not what the plan's `feature_exchange` and
+mesh give. Where the plan carries no workload, the mesh alone is compared. With several plans, the table must
+belong to one of them.
+
+## Why it hurts
+The job is laid out by the plan, and the exchange by the table: groups have other ranks than the plan's, or
+rows go to ranks that do not hold their tokens.
+
+## Example
+```console
+$ hpplan validate plan.yaml routes.json      # tp is 4 in the plan, and 2 in the table
+```
+
+## What to do
+Make the table again with `hpplan route` from this plan.
+""",
+)
+
+CODES: tuple[Code, ...] = (FOREIGN_ROUTES,)
+
+
+def check(
+    table: RoutingTable, place: Place, plans: Sequence[Plan], mesh: Mesh | None = None
+) -> Iterator[Diagnostic]:
+    """Yield a finding where a table belongs to none of some plans; `mesh` is that of `--mesh`."""
+    reasons = [_difference(table, plan, mesh) for plan in plans]
+    if reasons and all(reasons):
+        keys, what = reasons[0] or ((), "")
+        others = " or any other plan given" if len(plans) > 1 else ""
+        yield Diagnostic(
+            FOREIGN_ROUTES,
+            f"this routing table is not that of {plans[0].place.document}{others}: {what}",
+            place.at(*keys),
+            hint="make it again with `hpplan route`",
+            related=tuple(noted(plan.place, "the plan it was compared with") for plan in plans),
+        )
+
+
+def _difference(table: RoutingTable, plan: Plan, mesh: Mesh | None) -> tuple[tuple[str, ...], str] | None:
+    """Return where and how a table differs from what a plan gives.
+
+    None where it does not, and where the plan does not say enough to tell.
+    """
+    try:
+        if mesh is None and "parallel_dims" in plan.data:
+            mesh = mesh_of_plan(plan.data["parallel_dims"], plan.place.at("parallel_dims"))
+        if mesh is None:
+            return None
+        ours, theirs = _sizes(mesh), _sizes(table.mesh)
+        if ours != theirs:
+            return ("mesh",), f"its mesh is {table.mesh}, and the plan's is {mesh}"
+        if "feature_exchange" not in plan.data:
+            return None
+        workload = load_workload(plan.data["feature_exchange"], plan.place.at("feature_exchange"))
+        if all(batch.buckets is not None for batch in workload.batches):
+            expected = plan_routes(table.mesh, workload, table.granularity)
+            same = expected.digest == table.digest
+        else:
+            # Who produces which item was left to the table, so the workloads are compared without buckets.
+            same = _without_buckets(workload.to_data()) == _without_buckets(table.workload.to_data())
+    except InvalidInput:
+        return None  # reported where the plan is checked
+    return None if same else (("workload",), "its workload is not the plan's `feature_exchange`")
+
+
+def _sizes(mesh: Mesh) -> tuple[tuple[tuple[str, int], ...], bool]:
+    """Return what of a mesh matters to the exchange: axes above 1 in order, and sp where tp is above 1."""
+    return tuple((axis, size) for axis, size in mesh.axes.items() if size > 1), mesh.sp and mesh.tp > 1
+
+
+def _without_buckets(data: object) -> object:
+    if isinstance(data, dict):
+        return {key: _without_buckets(value) for key, value in data.items() if key != "buckets"}
+    if isinstance(data, list):
+        return [_without_buckets(item) for item in data]
+    return data

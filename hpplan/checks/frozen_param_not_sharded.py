@@ -1,0 +1,67 @@
+"""frozen-param-not-sharded: a parameter listed as sharded that no placement shards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.checks.related import noted
+from hpplan.diagnostics import Code, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.checks.subject import Subject
+    from hpplan.diagnostics import Place
+
+FROZEN_PARAM_NOT_SHARDED = Code(
+    "HP207",
+    "frozen-param-not-sharded",
+    "error",
+    """\
+## What it finds
+A parameter in `frozen_sharded_params` whose placements are `R` along every axis.
+
+## Why it hurts
+The list says that each rank holds a part of the parameter; the placements say that each holds all of
+it. Whoever loads the checkpoint follows one, and the module computes with the other.
+
+## Example
+```yaml
+frozen_sharded_params: [model.embed_tokens.weight]
+param_plan:
+  model.embed_tokens: {params: {weight: {cp: R, tp: R}}}
+```
+
+## What to do
+Shard the parameter, or take it off the list.
+""",
+)
+
+CODES: tuple[Code, ...] = (FROZEN_PARAM_NOT_SHARDED,)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Yield each listed parameter that is replicated along every axis."""
+    plan = subject.plan
+    for index, name in enumerate(plan.data.get("frozen_sharded_params", [])):
+        found = _layout(subject, name)
+        if found is not None and all(placement == "R" for placement in found[0].values()):
+            yield Diagnostic(
+                FROZEN_PARAM_NOT_SHARDED,
+                f"'{name}' is listed as sharded, and no placement shards it",
+                plan.place.at("frozen_sharded_params", index),
+                related=(found[1],),
+            )
+
+
+def _layout(subject: Subject, name: str) -> tuple[dict[str, str], Place] | None:
+    """Return the placements of a parameter: of the innermost entry that has it."""
+    owner = name
+    while "." in owner:
+        owner = owner.rpartition(".")[0]
+        parameter = name[len(owner) + 1 :]
+        params = subject.plan.param_plan.get(owner, {}).get("params", {})
+        if parameter in params:
+            place = subject.plan.place.key("param_plan", owner, "params", parameter)
+            return params[parameter], noted(place, "its placements are here")
+    return None

@@ -1,0 +1,67 @@
+"""one-sided-contract: a tensor with a placement before or after a boundary, and none on the other side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.checks.nearest import nearest_field
+from hpplan.checks.subject import SIDES
+from hpplan.diagnostics import Code, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.checks.subject import Subject
+    from hpplan.diagnostics import Place
+    from hpplan.plan.model import Entry
+
+ONE_SIDED_CONTRACT = Code(
+    "HP213",
+    "one-sided-contract",
+    "error",
+    """\
+## What it finds
+A boundary with a tensor in `in_src` that is not in `in_dst`, or the other way round; the same for
+`out_src` and `out_dst`.
+
+## Why it hurts
+A redistribution has two ends. Of a tensor that has one, nobody knows whether the missing end means "as it
+is" or was forgotten; the wrapper leaves it alone.
+
+## Example
+```yaml
+in_src: {hidden_states: {tp: S(1)}}
+in_dst: {}
+```
+
+## What to do
+Write both ends, the same placement twice where nothing changes; or remove the one.
+""",
+)
+
+CODES: tuple[Code, ...] = (ONE_SIDED_CONTRACT,)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Yield each tensor of a boundary that has one side only."""
+    for fqn, entry in subject.boundaries.items():
+        for source, target in SIDES:
+            if entry.get(source, {}).keys() != entry.get(target, {}).keys():
+                place = subject.plan.place.at("param_plan", fqn)
+                yield from _one_sided(entry, source, target, place)
+                yield from _one_sided(entry, target, source, place)
+
+
+def _one_sided(entry: Entry, here: str, there: str, place: Place) -> Iterator[Diagnostic]:
+    others = entry.get(there, {})
+    for tensor in entry.get(here, {}):
+        if tensor not in others:
+            near = nearest_field(tensor, others)
+            yield Diagnostic(
+                ONE_SIDED_CONTRACT,
+                f"`{tensor}` is in `{here}` and not in `{there}`",
+                place.key(here, tensor),
+                hint=f"`{there}` has `{near}`; is it the same tensor?"
+                if near
+                else f"write its placement in `{there}` as well",
+            )

@@ -1,0 +1,109 @@
+"""The checks of a plan in the order they run, and the codes of all layers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+from hpplan.checks import (
+    ambiguous_dimension,
+    boundary_without_class,
+    boundary_without_entry,
+    class_contracts_differ,
+    competing_strategies,
+    condition_never_holds,
+    dangling_reference,
+    deferred_bias_on_identity,
+    dp_placement,
+    empty_param_plan,
+    far_reaching_pattern,
+    feature_exchange,
+    foreign_routes,
+    frozen_param_not_sharded,
+    mesh_dims_disagree,
+    one_sided_contract,
+    out_names_disagree,
+    output_changed,
+    rule_without_effect,
+    shadowed_pattern,
+    target_class_not_external,
+    unknown_field,
+    unknown_placement_axis,
+    unmatched_strip_pattern,
+    unreduced_output,
+    unusable_parallel_dims,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.checks.subject import Subject
+    from hpplan.diagnostics import Code, Diagnostic
+
+
+class Check(Protocol):
+    """One file of this package: the codes it finds, and a pure function that finds them."""
+
+    @property
+    def CODES(self) -> tuple[Code, ...]:  # noqa: N802 - a constant of the file
+        """What the check may yield."""
+
+    def check(self, subject: Subject) -> Iterator[Diagnostic]:
+        """Yield the findings, by path."""
+
+
+SHAPE_CHECKS: tuple[Check, ...] = (
+    unknown_field,
+    empty_param_plan,
+)
+"""Checks that also run on a plan whose data has not the shape of a plan."""
+
+CHECKS: tuple[Check, ...] = (
+    *SHAPE_CHECKS,
+    ambiguous_dimension,
+    boundary_without_entry,
+    boundary_without_class,
+    dangling_reference,
+    unknown_placement_axis,
+    dp_placement,
+    mesh_dims_disagree,
+    unusable_parallel_dims,
+    frozen_param_not_sharded,
+    class_contracts_differ,
+    out_names_disagree,
+    one_sided_contract,
+    deferred_bias_on_identity,
+    unreduced_output,
+    output_changed,
+    rule_without_effect,
+    competing_strategies,
+    shadowed_pattern,
+    condition_never_holds,
+    target_class_not_external,
+    unmatched_strip_pattern,
+    far_reaching_pattern,
+    feature_exchange,
+)
+
+
+def declared_codes() -> tuple[Code, ...]:
+    """Return the codes of every layer, as they are declared."""
+    from hpplan.documents.codes import CODES as OF_DOCUMENTS
+    from hpplan.plan.codes import CODES as OF_PLANS
+    from hpplan.routing.codes import CODES as OF_ROUTING
+
+    ours = [*foreign_routes.CODES, *(code for check in CHECKS for code in check.CODES)]
+    borrowed = {*OF_DOCUMENTS, *OF_PLANS, *OF_ROUTING}
+    return (*OF_DOCUMENTS, *OF_PLANS, *OF_ROUTING, *(code for code in ours if code not in borrowed))
+
+
+@cache
+def all_codes() -> tuple[Code, ...]:
+    """Return every code once, by id."""
+    return tuple(sorted(set(declared_codes()), key=lambda code: code.id))
+
+
+def find_code(text: str) -> Code | None:
+    """Return the code with this id or name, in any case."""
+    wanted = text.lower()
+    return next((code for code in all_codes() if wanted in {code.id.lower(), code.name}), None)

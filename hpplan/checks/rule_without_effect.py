@@ -1,0 +1,20 @@
+"""Rules that normalizing warns about: unresolved targets, no match, another class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.plan.codes import OTHER_CLASS, UNMATCHED_RULE, UNRESOLVED_TARGET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.checks.subject import Subject
+    from hpplan.diagnostics import Code, Diagnostic
+
+CODES: tuple[Code, ...] = (UNRESOLVED_TARGET, UNMATCHED_RULE, OTHER_CLASS)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Yield the warnings that `hpplan normalize` gives about the rules."""
+    yield from subject.normalized.warnings

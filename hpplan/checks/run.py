@@ -1,0 +1,172 @@
+"""Checking documents of any kind: what a document is, and everything that is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hpplan.checks import foreign_routes, unknown_field
+from hpplan.checks.feature_exchange import check_workload
+from hpplan.checks.registry import CHECKS, SHAPE_CHECKS
+from hpplan.checks.subject import Subject
+from hpplan.errors import InvalidInput
+from hpplan.passes.resolution import resolve_rules
+from hpplan.plan.codes import UNRESOLVED_TARGET
+from hpplan.plan.model import Plan, check_plan
+from hpplan.plan.rules import RuleSet, load_rules, rules_of_plan
+from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, load_strategies
+from hpplan.routing.routes_document import load_routes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from hpplan.diagnostics import Diagnostic, Place
+    from hpplan.documents.reader import Document
+    from hpplan.plan.strategies import Strategy
+    from hpplan.routing.mesh import Mesh
+    from hpplan.routing.routes import RoutingTable
+
+_MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("routes", ("hpplan_routes",)),
+    ("plan", ("param_plan", "boundary_classes")),
+    ("rules", ("rules", "plan_overrides")),
+    ("strategies", ("strategies",)),
+    ("workload", ("sequence", "items", "replicas", "feature_width")),
+)
+"""Each kind of document with the fields that give it away; the first that fits counts."""
+
+
+def kind_of_document(data: Mapping[str, Any]) -> str:
+    """Return which kind of document this is: `plan` where nothing says so, as then its fields are missing."""
+    return next((kind for kind, names in _MARKS if any(name in data for name in names)), "plan")
+
+
+@dataclass
+class CheckRun:
+    """One run over some documents, with what they are checked against.
+
+    `blocking` are findings that kept a document from being read further, so
+    that what else is wrong with it is not known; `findings` are all others.
+    """
+
+    model_type: str | None = None
+    mesh: Mesh | None = None
+    blocking: list[Diagnostic] = field(default_factory=list)
+    findings: list[Diagnostic] = field(default_factory=list)
+    _rules: RuleSet | None = None
+    _declared: tuple[Strategy, ...] = ()
+    _table: StrategyTable | None = None
+    _plans: list[Plan] = field(default_factory=list)
+    _routes: list[tuple[RoutingTable, Place]] = field(default_factory=list)
+
+    def use_rules(self, document: Document) -> None:
+        """Check plans against the rules in a document instead of their own."""
+        self._rules = RuleSet(())
+        self.findings.extend(unknown_field.check_rules(document.data, document.place))
+        try:
+            self._rules = load_rules(document)
+        except InvalidInput as failure:
+            self.blocking.extend(failure.diagnostics)
+
+    def use_strategies(self, document: Document) -> None:
+        """Let the strategies in a document join the others, and win."""
+        self.findings.extend(unknown_field.check_rules(document.data, document.place))
+        try:
+            self._declared = load_strategies(document)
+        except InvalidInput as failure:
+            self.blocking.extend(failure.diagnostics)
+
+    def check(self, document: Document) -> None:
+        """Check one document by itself, whatever its kind is."""
+        checks = {
+            "plan": self._check_plan,
+            "rules": self._check_rules,
+            "strategies": self._check_strategies,
+            "workload": self._check_workload,
+            "routes": self._check_routes,
+        }
+        checks[kind_of_document(document.data)](document)
+
+    def finish(self) -> None:
+        """Check the documents against each other; call it once, after the last one."""
+        for table, place in self._routes:
+            self.findings.extend(foreign_routes.check(table, place, self._plans, self.mesh))
+        # A finding in a rules file that several plans share turns up once for each of them.
+        self.blocking = list(dict.fromkeys(self.blocking))
+        self.findings = list(dict.fromkeys(self.findings))
+
+    def subject(self, plan: Plan) -> Subject:
+        """Return the subject of a plan's checks.
+
+        Raises InvalidInput where the plan's own rules are no rules.
+        """
+        rules = rules_of_plan(plan) if self._rules is None else self._rules
+        name = plan.place.document
+        return Subject(
+            plan,
+            rules,
+            self._strategies(),
+            self.model_type,
+            self.mesh,
+            None if name == "<stdin>" else Path(name).parent,
+        )
+
+    def _check_plan(self, document: Document) -> None:
+        plan = Plan(document.data, document.place)
+        problems = list(check_plan(document.data, document.place))
+        if problems:
+            self.blocking.extend(problems)
+            subject = Subject(plan, RuleSet(()), StrategyTable())
+            self.findings.extend(item for check in SHAPE_CHECKS for item in check.check(subject))
+            return
+        try:
+            subject = self.subject(plan)
+        except InvalidInput as failure:
+            self.blocking.extend(failure.diagnostics)
+            return
+        self._plans.append(plan)
+        self.findings.extend(item for check in CHECKS for item in check.check(subject))
+
+    def _check_rules(self, document: Document) -> None:
+        self.findings.extend(unknown_field.check_rules(document.data, document.place))
+        try:
+            rules = load_rules(document)
+        except InvalidInput as failure:
+            self.blocking.extend(failure.diagnostics)
+            return
+        nothing = Plan({"param_plan": {}, "boundary_classes": {}}, document.place)
+        table = self._strategies(rules.strategies)
+        _, warnings = resolve_rules(nothing, rules.rules, table, self.model_type or rules.model_type)
+        self.findings.extend(item for item in warnings if item.code is UNRESOLVED_TARGET)
+
+    def _check_strategies(self, document: Document) -> None:
+        self.findings.extend(unknown_field.check_rules(document.data, document.place))
+        try:
+            load_strategies(document)
+        except InvalidInput as failure:
+            self.blocking.extend(failure.diagnostics)
+
+    def _check_workload(self, document: Document) -> None:
+        self.findings.extend(check_workload(document.data, document.place, self.mesh))
+
+    def _check_routes(self, document: Document) -> None:
+        try:
+            table = load_routes(document)
+        except InvalidInput as failure:
+            self.findings.extend(failure.diagnostics)
+            return
+        self.findings.extend(table.warnings)
+        self._routes.append((table, document.place))
+
+    def _strategies(self, of_document: Iterable[Strategy] = ()) -> StrategyTable:
+        if self._table is None:
+            try:
+                installed = installed_strategies()
+            except InvalidInput as failure:
+                self.blocking.extend(failure.diagnostics)
+                installed = ()
+            of_rules = self._rules.strategies if self._rules is not None else ()
+            self._table = StrategyTable(BUILT_IN, installed, of_rules, self._declared)
+        return StrategyTable(self._table, of_document) if of_document else self._table

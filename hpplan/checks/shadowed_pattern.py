@@ -1,0 +1,82 @@
+"""shadowed-pattern: a pattern that adds nothing to another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hpplan.checks.related import noted
+from hpplan.checks.roles import ROLES, role_target
+from hpplan.diagnostics import Code, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.checks.subject import Subject
+    from hpplan.diagnostics import Place
+
+SHADOWED_PATTERN = Code(
+    "HP312",
+    "shadowed-pattern",
+    "warning",
+    """\
+## What it finds
+A pattern of a rule each of whose matches is matched by one other pattern with the same target. Of two that
+match the same, the later one is reported.
+
+## Why it hurts
+It changes nothing today, and misleads whoever edits it: narrowing it has no effect, and neither has
+removing it.
+
+## Example
+```yaml
+rules:
+  - match: ["*.mlp", model.layers.3.mlp]
+    local_compute_fn: hyper_parallel.distributed.expert_parallel.recipes.deepseekv3_ep_compute_fn
+```
+
+## What to do
+Remove the pattern that adds nothing, or narrow the one that covers it.
+""",
+)
+
+CODES: tuple[Code, ...] = (SHADOWED_PATTERN,)
+
+
+class _Pattern(NamedTuple):
+    text: str
+    place: Place
+    matches: frozenset[str]
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Yield each pattern that another with the same target covers."""
+    by_target: dict[tuple[tuple[str, str | None], ...], list[_Pattern]] = {}
+    for rule in subject.rules.rules:
+        if not rule.holds(subject.plan):
+            continue
+        targets = tuple((role, role_target(rule, role)) for role in ROLES)
+        for text, place in zip(rule.patterns, rule.pattern_places, strict=True):
+            matches = frozenset(subject.facts.names.matching(text))
+            if matches:
+                by_target.setdefault(targets, []).append(_Pattern(text, place, matches))
+    for patterns in by_target.values():
+        yield from _shadowed(patterns)
+
+
+def _shadowed(patterns: list[_Pattern]) -> Iterator[Diagnostic]:
+    # The widest first, and of equally wide ones the first that is written: what covers comes before the rest.
+    covering: dict[str, list[_Pattern]] = {}
+    for pattern in sorted(patterns, key=lambda pattern: -len(pattern.matches)):
+        one = min(pattern.matches)
+        wider = next((each for each in covering.get(one, ()) if pattern.matches <= each.matches), None)
+        if wider is None:
+            for fqn in pattern.matches:
+                covering.setdefault(fqn, []).append(pattern)
+            continue
+        yield Diagnostic(
+            SHADOWED_PATTERN,
+            f"the pattern '{pattern.text}' matches nothing that '{wider.text}' does not match as well",
+            pattern.place,
+            hint="remove it, or narrow the other",
+            related=(noted(wider.place, "the pattern that covers it"),),
+        )

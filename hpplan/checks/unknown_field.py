@@ -1,0 +1,100 @@
+"""unknown-field: a field that nothing reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hpplan.checks.nearest import nearest_field
+from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.model import ENTRY_FIELDS, PLAN_SCHEMA, TOP_LEVEL_FIELDS
+from hpplan.plan.rules import RULE_SCHEMA, RULES_SCHEMA
+from hpplan.plan.strategies import STRATEGY_SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.checks.subject import Subject
+    from hpplan.diagnostics import Place
+
+UNKNOWN_FIELD = Code(
+    "HP111",
+    "unknown-field",
+    "warning",
+    """\
+## What it finds
+A field of the plan, of an entry, of `parallel_dims`, of a rule or of a strategy that has no meaning. A
+top-level field that begins with `x-` is left alone: it is a place for YAML anchors.
+
+## Why it hurts
+Nobody reads it. If it is a spelling mistake, what it was meant to say is not said: with `in_dest`
+instead of `in_dst`, the module gets its inputs as they come.
+
+## Example
+```yaml
+model.layers.0.mlp:
+  in_src: {hidden_states: {tp: S(1)}}
+  in_dest: {hidden_states: {tp: R}}
+```
+
+## What to do
+Correct the name; the message gives the nearest one. `hpplan schema plan` lists every field. hpplan
+keeps unknown fields when it writes a plan.
+""",
+)
+
+CODES: tuple[Code, ...] = (UNKNOWN_FIELD,)
+
+_DIMS: Any = PLAN_SCHEMA["fields"]["parallel_dims"]["schema"]["fields"]
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Yield the unknown fields of a plan, whatever shape its data has."""
+    data, place = subject.plan.data, subject.plan.place
+    for name in data:
+        if name not in TOP_LEVEL_FIELDS and not name.startswith("x-"):
+            yield _unknown(name, TOP_LEVEL_FIELDS, place, "a plan")
+    yield from _below(data.get("parallel_dims"), tuple(_DIMS), place.at("parallel_dims"), "`parallel_dims`")
+    entries = data.get("param_plan")
+    if isinstance(entries, dict):
+        known = frozenset(ENTRY_FIELDS)
+        for fqn, entry in entries.items():
+            if isinstance(entry, dict) and not entry.keys() <= known:
+                yield from _below(entry, ENTRY_FIELDS, place.at("param_plan", fqn), "an entry")
+
+
+def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
+    """Yield the unknown fields of a file with rules or strategies; a training YAML may hold anything else."""
+    if "plan_overrides" not in data or "rules" in data:
+        yield from _below(data, _fields(RULES_SCHEMA), place, "a rules file")
+        yield from _records(data, "rules", _fields(RULE_SCHEMA), place, "a rule")
+    yield from _records(data, "strategies", _fields(STRATEGY_SCHEMA), place, "a strategy")
+
+
+def _fields(schema: Any) -> tuple[str, ...]:  # noqa: ANN401 - a core schema is a union of typed dicts
+    return tuple(schema["fields"])
+
+
+def _records(
+    data: dict[str, Any], field: str, known: tuple[str, ...], place: Place, owner: str
+) -> Iterator[Diagnostic]:
+    records = data.get(field)
+    if isinstance(records, list):
+        for index, item in enumerate(records):
+            yield from _below(item, known, place.at(field, index), owner)
+
+
+def _below(data: object, known: tuple[str, ...], place: Place, owner: str) -> Iterator[Diagnostic]:
+    if isinstance(data, dict):
+        for name in data:
+            if name not in known:
+                yield _unknown(name, known, place, owner)
+
+
+def _unknown(name: str, known: tuple[str, ...], place: Place, owner: str) -> Diagnostic:
+    near = nearest_field(name, known)
+    return Diagnostic(
+        UNKNOWN_FIELD,
+        f"{owner} has no field `{name}`",
+        place.key(name),
+        hint=f"did you mean `{near}`?" if near else None,
+    )

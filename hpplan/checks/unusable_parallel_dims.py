@@ -1,0 +1,27 @@
+"""Sizes in `parallel_dims` that make no mesh; the codes are those of `--mesh`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.errors import InvalidInput
+from hpplan.routing.mesh import mesh_of_plan
+from hpplan.routing.mesh_codes import EP_DOES_NOT_DIVIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.checks.subject import Subject
+    from hpplan.diagnostics import Code, Diagnostic
+
+CODES: tuple[Code, ...] = (EP_DOES_NOT_DIVIDE,)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Yield what keeps `parallel_dims` from being a mesh: an ep that does not divide dp x cp x tp."""
+    plan = subject.plan
+    if "parallel_dims" in plan.data:
+        try:
+            mesh_of_plan(plan.data["parallel_dims"], plan.place.at("parallel_dims"))
+        except InvalidInput as failure:
+            yield from failure.diagnostics

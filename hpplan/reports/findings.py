@@ -1,0 +1,82 @@
+"""Findings with their positions: what every report of findings starts from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hpplan.diagnostics import Diagnostic, Place, Position
+    from hpplan.documents.source import Sources
+
+
+class Finding(NamedTuple):
+    """A diagnostic, where it is, and where its related places are."""
+
+    diagnostic: Diagnostic
+    position: Position
+    related: tuple[tuple[Place, Position], ...]
+
+    @property
+    def title(self) -> str:
+        """The code's id and name."""
+        code = self.diagnostic.code
+        return f"{code.id} {code.name}"
+
+
+def locate(diagnostics: Iterable[Diagnostic], sources: Sources) -> list[Finding]:
+    """Return findings sorted by file, line, column and code, with the positions of related places."""
+    resolved = sources.resolve(diagnostics)
+    places = sources.positions({place for item, _ in resolved for place in item.related})
+    return [
+        Finding(item, position, tuple((place, places[place]) for place in item.related))
+        for item, position in resolved
+    ]
+
+
+def relative_path(name: str) -> str:
+    """Return the path of a document as CI systems know it: from the working directory, if it lies below."""
+    if os.path.isabs(name):  # noqa: PTH117 - importing pathlib would cost more than this
+        inside = os.path.relpath(name)
+        if not inside.startswith(os.pardir):
+            name = inside
+    return name.replace(os.sep, "/").removeprefix("./")
+
+
+def uri_of(name: str) -> str:
+    """Return the relative URI of a document, or a `file` URI where it is not below the working directory."""
+    path = relative_path(name)
+    return f"file://{quote(path)}" if path.startswith("/") else quote(path)
+
+
+def fingerprints(findings: Sequence[Finding], sources: Sources) -> list[str]:
+    """Return a digest for each finding that stays the same when lines move.
+
+    It is made from file, code, path and message; text that does not parse has
+    no path, so its line stands in for both. Equal ones are told apart by count.
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for item, (line, _), _ in findings:
+        place = item.place
+        if place.position is None:
+            what = [*map(str, place.path), item.message]
+        else:
+            source = sources.get(place.document)
+            what = [source.line(line).strip() if source is not None else item.message]
+        parts = [relative_path(place.document), item.code.id, *what]
+        key = "\0".join(parts)
+        seen[key] += 1
+        text = f"{key}\0{seen[key]}".encode(errors="backslashreplace")
+        found.append(hashlib.sha256(text).hexdigest())
+    return found
+
+
+def with_hint(item: Diagnostic) -> str:
+    """Return message and hint in one line."""
+    return f"{item.message} ({item.hint})" if item.hint else item.message

@@ -1,0 +1,75 @@
+"""Findings as a JUnit report: a test suite for each file, a failed test case for each finding."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from hpplan.reports.findings import locate, with_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hpplan.diagnostics import Diagnostic
+    from hpplan.documents.source import Sources
+    from hpplan.reports.findings import Finding
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
+    """Return the report; where nothing was found, it has one test case, which passed."""
+    findings = locate(diagnostics, sources)
+    suites = [
+        _suite(name, list(group))
+        for name, group in groupby(findings, key=lambda finding: finding.diagnostic.place.document)
+    ] or [_PASSED]
+    count = len(findings)
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'<testsuites name="hpplan" tests="{count or 1}" failures="{count}" errors="0">\n'
+        f"{''.join(suites)}</testsuites>\n"
+    )
+
+
+_PASSED = (
+    '  <testsuite name="hpplan" tests="1" failures="0" errors="0">\n'
+    '    <testcase name="no findings" classname="hpplan" time="0"/>\n'
+    "  </testsuite>\n"
+)
+
+
+def _suite(name: str, findings: list[Finding]) -> str:
+    count = len(findings)
+    cases = "".join(_case(name, finding) for finding in findings)
+    return (
+        f'  <testsuite name={_attribute(name)} tests="{count}" failures="{count}" errors="0">\n'
+        f"{cases}  </testsuite>\n"
+    )
+
+
+def _case(name: str, finding: Finding) -> str:
+    item, (line, column) = finding.diagnostic, finding.position
+    where = f"{name}:{line}:{column}"
+    text = [f"{where}: {item.code.id} {item.level}: {item.message}"]
+    text += [f"{place.document}:{at[0]}:{at[1]}: {place.note or 'related'}" for place, at in finding.related]
+    if item.hint:
+        text.append(f"hint: {item.hint}")
+    return (
+        f"    <testcase name={_attribute(f'{finding.title} {line}:{column}')} classname={_attribute(name)} "
+        f'time="0">\n'
+        f'      <failure type="{item.level}" message={_attribute(with_hint(item))}>'
+        f"{escape(_allowed(chr(10).join(text)))}</failure>\n"
+        "    </testcase>\n"
+    )
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_allowed(text))
+
+
+def _allowed(text: str) -> str:
+    """Return text with the characters that XML cannot hold as escapes."""
+    return _NOT_XML.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
