@@ -126,13 +126,27 @@ def json_schema(kind: DocumentKind) -> dict[str, Any]:
             del schema
             return False
 
+    generated = Generator().generate(kind.model())
+    _leave_out_defaults(generated)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$comment": kind.unsaid,
-        **Generator().generate(kind.model()),
+        **generated,
         "title": kind.title,
         "description": kind.description,
     }
+
+
+def _leave_out_defaults(node: Any) -> None:  # noqa: ANN401 - any part of a schema
+    """Remove `additionalProperties: true`, which says nothing, and which not every pydantic writes."""
+    if isinstance(node, dict):
+        if node.get("additionalProperties") is True:
+            del node["additionalProperties"]
+        for member in node.values():
+            _leave_out_defaults(member)
+    elif isinstance(node, list):
+        for member in node:
+            _leave_out_defaults(member)
 
 
 def render(kind: DocumentKind) -> str:
