@@ -95,8 +95,8 @@ def _text(record: Record, images: int, findings: Findings) -> list[int]:
         )
     elif len(given) != images + 1:
         findings.malformed(
-            f"`text_tokens` has {len(given)} parts, and {images} images and videos need {images + 1}: "
-            "one before each and one after the last",
+            f"`text_tokens` lists {len(given)}, where {images + 1} belong: "
+            "the text before each image or video, and after the last",
             "text_tokens",
         )
     else:
@@ -154,19 +154,24 @@ def _explained(
 ) -> Diagnostic:
     """Name the sample, the image and both numbers."""
     where = f" at token {error.token}" if error.token is not None else ""
-    have = f"{error.placeholders} placeholders ({placeholder}){where}"
+    have = f"{_count(error.placeholders, 'placeholder')} ({placeholder}){where}"
+    rows = sum(feature.rows for feature in features)
     total = (
-        f"{len(features)} in all with {sum(feature.rows for feature in features)} rows, "
-        f"and {sum(rows for _, rows in runs)} placeholders"
+        f"the sample has {_count(len(features), 'image or video', 'images and videos')} with "
+        f"{_count(rows, 'row')}, and {_count(sum(rows for _, rows in runs), 'placeholder')} for them"
     )
     if error.index is None:
         fields = ", ".join(f"`{name}`" for name in family.grid_fields)
-        message = f"{findings.name}: {have} belong to no image: {total}"
+        message = f"{findings.name}: {have} without an image or video; {total}"
         hint = f"{family.name} reads its images from {fields}, or sizes from `images` and `videos`"
         return Diagnostic(PLACEHOLDERS_DO_NOT_MATCH, message, findings.record.at("input_ids"), hint)
     feature = features[error.index]
     image = f"{feature.kind} {feature.number + 1}, {feature.what},"
-    message = f"{findings.name}: {image} has {feature.rows} rows and {have}"
+    message = f"{findings.name}: {image} has {_count(feature.rows, 'row')} and {have}"
     if len(features) > 1:
-        message += f" ({total})"
+        message += f"; {total}"
     return Diagnostic(PLACEHOLDERS_DO_NOT_MATCH, message, findings.record.at(*feature.path))
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,212 @@
+"""Three ways to move the same features, side by side, and which of them is the fastest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hpplan.routing.traffic import Link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from hpplan.routing.routes import ParentRoutes, RoutingTable
+
+Move = tuple[int, int, int]
+"""Source and destination, both global ranks, and rows."""
+
+
+class Links(NamedTuple):
+    """What the ranks are connected with. Without `node_bandwidth` every link is like those between nodes."""
+
+    link: Link | None = None
+    """Of a rank to ranks of other nodes."""
+    ranks_per_node: int | None = None
+    node_bandwidth: float | None = None
+    """GB/s of a rank to ranks of its node, each way."""
+
+
+class Step(NamedTuple):
+    """One collective: rows that leave their rank, their node, and what its busiest rank has to move."""
+
+    rows: int
+    rows_between_nodes: int
+    busiest_rows: int
+    """The most rows that one rank sends or receives."""
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to move the features, in one collective or several."""
+
+    name: str
+    summary: str
+    steps: tuple[Step, ...]
+
+    @property
+    def rows(self) -> int:
+        """Rows that leave their rank."""
+        return sum(step.rows for step in self.steps)
+
+    @property
+    def rows_between_nodes(self) -> int:
+        """Rows that leave their node."""
+        return sum(step.rows_between_nodes for step in self.steps)
+
+    @property
+    def busiest_rows(self) -> int:
+        """Rows of the busiest rank of each step, added up."""
+        return sum(step.busiest_rows for step in self.steps)
+
+    @property
+    def seconds(self) -> float | None:
+        """The estimated time of all steps; None where no link is given."""
+        found = [step.seconds for step in self.steps if step.seconds is not None]
+        return sum(found) if found else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The ways that a mesh has, and the one to take."""
+
+    ways: tuple[Way, ...]
+    links: Links
+    row_bytes: int
+
+    @property
+    def best(self) -> Way:
+        """The least time, else the least rows of busiest ranks; then the least rows; then the simplest."""
+        if self.links.link is not None:
+            return min(self.ways, key=lambda way: (way.seconds or 0.0, way.rows))
+        return min(self.ways, key=lambda way: (way.busiest_rows, way.rows))
+
+    @property
+    def reason(self) -> str:
+        """Say why the best is the best."""
+        best = self.best
+        by_time = self.links.link is not None
+        others = [way for way in self.ways if way is not best]
+        same = [way for way in others if (way.seconds, way.rows) == (best.seconds, best.rows)]
+        if len(same) == len(others):
+            return "all ways move the same rows, and it is the simplest"
+        if by_time:
+            return "it takes the least estimated time"
+        return "its busiest ranks move the fewest rows"
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the comparison as a document."""
+        link = self.links.link
+        return {
+            "link": None if link is None else link._asdict(),
+            "ranks_per_node": self.links.ranks_per_node,
+            "node_bandwidth": self.links.node_bandwidth,
+            "ways": [
+                {
+                    "name": way.name,
+                    "summary": way.summary,
+                    "collectives": len(way.steps),
+                    "rows": way.rows,
+                    "bytes": way.rows * self.row_bytes,
+                    "rows_between_nodes": way.rows_between_nodes if self.links.ranks_per_node else None,
+                    "busiest_rank_rows": way.busiest_rows,
+                    "busiest_rank_bytes": way.busiest_rows * self.row_bytes,
+                    "seconds": way.seconds,
+                }
+                for way in self.ways
+            ],
+            "take": self.best.name,
+            "reason": self.reason,
+        }
+
+
+def compare(record: RoutingTable, row: RoutingTable, links: Links) -> Comparison:
+    """Compare the two tables of one workload, in record and in row granularity.
+
+    Where cp and tp are above 1 without sp, TP ranks hold copies. Then there is
+    a third way, `cp-once`: each owned row goes to one rank of its CP
+    coordinate, the one with the tp coordinate of its source, and the TP groups
+    gather it. It is left out where destinations are explicit.
+    """
+    size = record.workload.row_bytes
+    ways = [
+        Way("record", "whole records to every owner", (_step(_direct(record.parents), links, size),)),
+        Way("row", "owned rows to every owner", (_step(_direct(row.parents), links, size),)),
+    ]
+    mesh = record.mesh
+    explicit = any(parent.routes.explicit for parent in row.parents)
+    if mesh.cp > 1 and mesh.tp > 1 and not mesh.sp and not explicit:
+        steps = (_step(_once(row), links, size), _step(_gather(row), links, size))
+        ways.append(
+            Way("cp-once", "owned rows once to each CP coordinate, then an all-gather in its TP group", steps)
+        )
+    return Comparison(tuple(ways), links, size)
+
+
+def _direct(parents: Iterable[ParentRoutes]) -> Iterator[Move]:
+    for ranks, routes in parents:
+        for (source, first, count), rows in routes.totals.cells.items():
+            for rank in range(first, first + count):
+                yield ranks[source], ranks[rank], rows
+
+
+def _once(table: RoutingTable) -> Iterator[Move]:
+    """Send rows to the rank of their CP coordinate that has the source's tp coordinate."""
+    tp = table.mesh.tp
+    for ranks, routes in table.parents:
+        for (source, first, _), rows in routes.totals.cells.items():
+            yield ranks[source], ranks[first + source % tp], rows
+
+
+def _gather(table: RoutingTable) -> Iterator[Move]:
+    """Share what each rank then holds with the rest of its TP group."""
+    tp = table.mesh.tp
+    held: dict[int, int] = {}
+    for _, rank, rows in _once(table):
+        held[rank] = held.get(rank, 0) + rows
+    for ranks, _ in table.parents:
+        for at, rank in enumerate(ranks):
+            if held.get(rank):
+                first = at // tp * tp
+                for other in ranks[first : first + tp]:
+                    yield rank, other, held[rank]
+
+
+def _step(moves: Iterable[Move], links: Links, row_bytes: int) -> Step:
+    """Add up one collective. Rows that stay on their rank move nothing."""
+    per_node = links.ranks_per_node
+    sent: dict[int, int] = {}
+    received: dict[int, int] = {}
+    sent_away: dict[int, int] = {}
+    received_away: dict[int, int] = {}
+    rows_moved = away = 0
+    for source, rank, rows in moves:
+        if source == rank:
+            continue
+        rows_moved += rows
+        sent[source] = sent.get(source, 0) + rows
+        received[rank] = received.get(rank, 0) + rows
+        if per_node is not None and source // per_node != rank // per_node:
+            away += rows
+            sent_away[source] = sent_away.get(source, 0) + rows
+            received_away[rank] = received_away.get(rank, 0) + rows
+    busiest = _most(sent, received)
+    seconds = None
+    if links.link is not None:
+        seconds = links.link.seconds(busiest * row_bytes)
+        if per_node is not None and links.node_bandwidth is not None:
+            inside = Link(links.node_bandwidth, links.link.latency)
+            stays = (_less(sent, sent_away), _less(received, received_away))
+            seconds = max(
+                links.link.seconds(_most(sent_away, received_away) * row_bytes),
+                inside.seconds(_most(*stays) * row_bytes),
+            )
+    return Step(rows_moved, away, busiest, seconds)
+
+
+def _most(*amounts: dict[int, int]) -> int:
+    return max((max(amount.values(), default=0) for amount in amounts), default=0)
+
+
+def _less(amounts: dict[int, int], away: dict[int, int]) -> dict[int, int]:
+    return {rank: rows - away.get(rank, 0) for rank, rows in amounts.items()}

@@ -1,0 +1,176 @@
+"""How each assignment policy does over many micro-batches: median, 95th percentile and worst."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hpplan.routing.assignment import POLICIES
+from hpplan.routing.assignment.base import LOAD_FACTOR
+from hpplan.routing.routes import plan_routes
+from hpplan.routing.traffic import Traffic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hpplan.routing.assignment.base import Cost
+    from hpplan.routing.mesh import Mesh
+    from hpplan.routing.traffic import Link
+    from hpplan.routing.transfers import Granularity
+    from hpplan.routing.workload import Workload
+
+GIVEN = "as given"
+"""Stands for the buckets that the workloads bring along, beside the policies."""
+
+
+class Measure(NamedTuple):
+    """Something that is worked out for each micro-batch; less is better."""
+
+    name: str
+    summary: str
+    of: Callable[[Traffic], float]
+    decimals: int
+    needs_link: bool = False
+
+
+def _encode_imbalance(traffic: Traffic) -> float:
+    load = traffic.producer_load
+    return load.largest / load.mean if load.mean else 1.0
+
+
+def _send_imbalance(traffic: Traffic) -> float:
+    peak = traffic.largest_sender
+    return peak.rows / peak.mean if peak.mean else 1.0
+
+
+def _receive_imbalance(traffic: Traffic) -> float:
+    peak = traffic.largest_receiver
+    return peak.rows / peak.mean if peak.mean else 1.0
+
+
+MEASURES: tuple[Measure, ...] = (
+    Measure("encode_imbalance", "rows of the busiest producer / mean", _encode_imbalance, 3),
+    Measure("send_imbalance", "rows sent by the busiest rank / mean", _send_imbalance, 3),
+    Measure("receive_imbalance", "rows received by the busiest rank / mean", _receive_imbalance, 3),
+    Measure("rows_leaving", "rows that leave their rank", lambda traffic: traffic.rows_leaving, 0),
+    Measure(
+        "bytes_leaving",
+        "bytes that leave their rank",
+        lambda traffic: traffic.rows_leaving * traffic.row_bytes,
+        0,
+    ),
+    Measure("seconds", "estimated time", lambda traffic: traffic.seconds or 0.0, 9, needs_link=True),
+)
+"""What is compared; an imbalance of 1 is none."""
+
+
+class Distribution(NamedTuple):
+    """One measure over all micro-batches; `worst_at` is the first micro-batch with the worst."""
+
+    median: float
+    p95: float
+    worst: float
+    worst_at: int
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Distributions by policy and measure."""
+
+    mesh: Mesh
+    granularity: Granularity
+    micro_batches: int
+    link: Link | None
+    policies: dict[str, dict[str, Distribution]]
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures that were worked out."""
+        return [one for one in MEASURES if self.link is not None or not one.needs_link]
+
+    def best(self, measure: Measure) -> list[str]:
+        """Return the policies with the least 95th percentile of a measure."""
+        found = {policy: values[measure.name].p95 for policy, values in self.policies.items()}
+        least = min(found.values())
+        return [policy for policy, value in found.items() if value == least]
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the statistics as a document."""
+        return {
+            "mesh": self.mesh.to_data(),
+            "granularity": self.granularity,
+            "micro_batches": self.micro_batches,
+            "link": None if self.link is None else self.link._asdict(),
+            "policies": {
+                policy: {name: values._asdict() for name, values in measures.items()}
+                for policy, measures in self.policies.items()
+            },
+        }
+
+
+def distribution(values: Sequence[float]) -> Distribution:
+    """Return the median, the nearest-rank 95th percentile and the largest of at least one value.
+
+    The median of an even number of values is the mean of the two in the middle.
+    """
+    ascending = sorted(values)
+    count = len(ascending)
+    median = (ascending[(count - 1) // 2] + ascending[count // 2]) / 2
+    p95 = ascending[math.ceil(0.95 * count) - 1]
+    return Distribution(median, p95, ascending[-1], values.index(ascending[-1]))
+
+
+def statistics(
+    mesh: Mesh,
+    workloads: Sequence[Workload],
+    granularity: Granularity = "record",
+    *,
+    link: Link | None = None,
+    cost: Cost = "rows",
+    load_factor: float = LOAD_FACTOR,
+    progress: Callable[[], object] | None = None,
+) -> Statistics:
+    """Route every micro-batch under every policy, and under its own buckets where all have some.
+
+    `progress` is called after each micro-batch. Raises InvalidInput where one
+    does not fit the mesh.
+    """
+    names = [policy.name for policy in POLICIES]
+    if all(batch.buckets is not None for workload in workloads for batch in workload.batches):
+        names.insert(0, GIVEN)
+    wanted = [one for one in MEASURES if link is not None or not one.needs_link]
+    values: dict[str, dict[str, list[float]]] = {
+        name: {measure.name: [] for measure in wanted} for name in names
+    }
+    for workload in workloads:
+        free = without_buckets(workload)
+        for name in names:
+            table = plan_routes(
+                mesh,
+                workload if name == GIVEN else free,
+                granularity,
+                "lpt" if name == GIVEN else name,
+                cost=cost,
+                load_factor=load_factor,
+            )
+            traffic = Traffic(table, link)
+            for measure in wanted:
+                values[name][measure.name].append(measure.of(traffic))
+        if progress is not None:
+            progress()
+    return Statistics(
+        mesh,
+        granularity,
+        len(workloads),
+        link,
+        {
+            name: {measure: distribution(found) for measure, found in measures.items()}
+            for name, measures in values.items()
+        },
+    )
+
+
+def without_buckets(workload: Workload) -> Workload:
+    """Return the workload with its items free to be assigned."""
+    return replace(workload, batches=tuple(replace(batch, buckets=None) for batch in workload.batches))
