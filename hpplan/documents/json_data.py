@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*["\]\[{0-9-])')
+_JSON_START = re.compile(r'\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:["\]\[{0-9-]|\Z))')
 _WORDS = (
     ("delimiter", "a ',' or a ':' is missing here"),
     ("property name", "a key in double quotes is expected here"),

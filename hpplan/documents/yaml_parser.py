@@ -6,11 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 import yaml
-from yaml.error import MarkedYAMLError, YAMLError
-from yaml.events import ScalarEvent
-from yaml.parser import Parser as EventParser
-from yaml.reader import Reader
-from yaml.scanner import Scanner
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import TOO_DEEP, UNPRINTABLE_CHARACTER, YAML_SYNTAX
@@ -18,6 +13,8 @@ from hpplan.documents.limits import MAX_DEPTH
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from yaml.error import YAMLError
+
     from hpplan.documents.source import Source
 
 USE_LIBYAML: bool = bool(yaml.__with_libyaml__)
@@ -26,7 +23,6 @@ USE_LIBYAML: bool = bool(yaml.__with_libyaml__)
 _UNPRINTABLE = re.compile(
     "[^\\x09\\x0a\\x0d\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]"
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _PRINTABLE_ASCII = bytes([0x09, 0x0A, 0x0D, *range(0x20, 0x7F)])
 
 
@@ -48,7 +44,9 @@ def open_parser(text: str) -> Parser:
 
         fast: Parser = CParser(text)
         return fast
-    return _SlowParser(text)
+    from hpplan.documents.slow_parser import SlowParser
+
+    return SlowParser(text)
 
 
 def check_printable(source: Source) -> None:
@@ -94,25 +92,6 @@ def syntax_failure(source: Source, error: YAMLError) -> Diagnostic:
     matching = ((message, hint) for pattern, message, hint in _WORDS if re.search(pattern, said))
     message, hint = next(matching, unknown)
     return Diagnostic(YAML_SYNTAX, message, place, hint)
-
-
-class _SlowParser(Reader, Scanner, EventParser):
-    """PyYAML's own parser, made to refuse what the C parser refuses."""
-
-    def __init__(self, text: str) -> None:
-        Reader.__init__(self, text)
-        Scanner.__init__(self)
-        EventParser.__init__(self)
-
-    def get_event(self) -> Event:
-        try:
-            event: Event = super().get_event()  # type: ignore[no-untyped-call]  # so are PyYAML's stubs
-        except (ValueError, OverflowError):
-            # An escape beyond the last character of Unicode.
-            raise MarkedYAMLError(problem="unknown escape", problem_mark=self.get_mark()) from None
-        if type(event) is ScalarEvent and not event.value.isascii() and _SURROGATE.search(event.value):
-            raise MarkedYAMLError(problem="unknown escape", problem_mark=event.start_mark)  # type: ignore[arg-type]
-        return event
 
 
 _WORDS: tuple[tuple[str, str, str | None], ...] = (
