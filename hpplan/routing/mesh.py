@@ -144,7 +144,7 @@ def parse_mesh(text: str, document: str = "--mesh") -> Mesh:
     return _made(sizes, sp="sp" in flags, place=Place(document, position=(1, 1)), problems=problems)
 
 
-def mesh_of_plan(parallel_dims: Mapping[str, Any], place: Place) -> Mesh:
+def mesh_of_plan(parallel_dims: object, place: Place) -> Mesh:
     """Return the mesh of a plan's `parallel_dims`, in the order pp, dp, cp, tp.
 
     `place` is that of `parallel_dims`. Raises InvalidInput for sizes that are
@@ -152,6 +152,8 @@ def mesh_of_plan(parallel_dims: Mapping[str, Any], place: Place) -> Mesh:
     """
     sizes: dict[str, int] = {}
     problems: list[Diagnostic] = []
+    if not isinstance(parallel_dims, dict):
+        raise InvalidInput([Diagnostic(MALFORMED_MESH, "`parallel_dims` must be a mapping of sizes", place)])
     for axis in (*AXES, "ep"):
         size = parallel_dims.get(f"{axis}_size", 1)
         if type(size) is not int or size < 1:

@@ -1,0 +1,177 @@
+"""`hpplan route`: who sends which rows to whom, what it costs, and whether it is balanced."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hpplan.cli.inputs import PATH
+from hpplan.cli.route_inputs import RouteOptions, read_route_input, routing_options
+
+if TYPE_CHECKING:
+    from hpplan.cli.output import Output
+    from hpplan.reports.route_view import RouteView
+    from hpplan.reports.screen import Screen
+    from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.traffic import Link
+
+
+@click.command("route", short_help="Compute and preview the feature-exchange routing table.")
+@click.argument("path", type=PATH, metavar="INPUT")
+@routing_options
+@click.option("--rank", type=click.IntRange(min=0), metavar="R", help="Show what one global rank does.")
+@click.option(
+    "--bandwidth", type=float, metavar="GB/S", help="Of a rank's link, in 10^9 bytes/s, for a time estimate."
+)
+@click.option("--latency", type=float, metavar="US", help="Of the link, in microseconds. Default: 0.")
+@click.option(
+    "--ranks-per-node", type=click.IntRange(min=1), metavar="N", help="Fold large matrices to nodes."
+)
+@click.option(
+    "--format",
+    "format_name",
+    metavar="F",
+    help="table, json, yaml or csv. Default: by the name of FILE, else table.",
+)
+@click.option(
+    "--export",
+    type=click.Choice(["nccl-matrix", "param"]),
+    help="Write the byte matrix of nccl-tests' alltoallv_perf, or PARAM traces, instead. PARAM reads one "
+    "trace a rank: give --rank, or a folder with -o.",
+)
+@click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
+@click.pass_obj
+def command(
+    output: Output,
+    /,
+    path: str,
+    rank: int | None,
+    bandwidth: float | None,
+    latency: float | None,
+    ranks_per_node: int | None,
+    format_name: str | None,
+    export: str | None,
+    output_file: str | None,
+    **options: Any,  # noqa: ANN401 - the fields of RouteOptions
+) -> int:
+    """Preview the exchange of INPUT on a mesh: a workload, a plan with feature_exchange, or a routing table.
+
+    A plan's parallel_dims are its mesh; a workload needs --mesh. Warnings go
+    to standard error, and do not change the exit status.
+    """
+    from hpplan.reports.route_formats import FORMATS, format_of
+
+    chosen = format_of(format_name, output_file)
+    if chosen is None:
+        known = ", ".join(one.name for one in FORMATS)
+        raise click.BadParameter(f"'{format_name}' is not one of {known}.", param_hint="'--format'")
+    if export is not None and format_name is not None:
+        raise click.UsageError("--export has a format of its own; leave out --format")
+    link = _link(bandwidth, latency)
+    view = _view(output, path, RouteOptions(**options), link, ranks_per_node)
+    world = view.table.mesh.world_size
+    if rank is not None and rank >= world:
+        raise click.BadParameter(f"the mesh has ranks 0 to {world - 1}.", param_hint="'--rank'")
+    if export is not None:
+        _export(output, view.table, export, rank, output_file)
+        return 0
+    screen = _screen(output, output_file)
+    if rank is None:
+        text = chosen.table(view, screen)
+    elif chosen.rank is None:
+        raise click.UsageError(f"--format {chosen.name} shows all ranks; leave out --rank")
+    else:
+        text = chosen.rank(view, rank, screen)
+    _write(output, output_file, text)
+    return 0
+
+
+def _view(
+    output: Output, path: str, options: RouteOptions, link: Link | None, ranks_per_node: int | None
+) -> RouteView:
+    """Plan the routes, and say on standard error what they give cause to warn of."""
+    from dataclasses import replace
+
+    from hpplan.cli.inputs import note_warnings
+    from hpplan.reports.route_view import RouteView
+    from hpplan.routing.traffic_warnings import check_traffic
+
+    found = read_route_input(output, path, options)
+    table = found.table or options.plan(found.mesh, found.workload)
+    policy = options.assign or "lpt"
+    given = found.table is not None or all(batch.buckets is not None for batch in table.workload.batches)
+    view = RouteView(table, "" if given else policy, link, ranks_per_node)
+    warnings = [*table.warnings, *check_traffic(view.traffic)]
+    note_warnings(output, warnings, strict=False)
+    return replace(view, warnings=warnings)
+
+
+def _link(bandwidth: float | None, latency: float | None) -> Link | None:
+    from hpplan.routing.traffic import Link
+
+    if bandwidth is None:
+        if latency is not None:
+            raise click.UsageError("--latency alone gives no time; add --bandwidth")
+        return None
+    if not (math.isfinite(bandwidth) and bandwidth > 0):
+        raise click.BadParameter(f"{bandwidth} is not a positive number of GB/s.", param_hint="'--bandwidth'")
+    if latency is not None and not (math.isfinite(latency) and latency >= 0):
+        raise click.BadParameter(f"{latency} is not a number of microseconds.", param_hint="'--latency'")
+    return Link(bandwidth, latency or 0.0)
+
+
+def _screen(output: Output, output_file: str | None) -> Screen:
+    import shutil
+
+    from hpplan.reports.screen import Screen
+
+    stream = sys.stdout
+    if output_file not in {None, "-"} or not stream.isatty():
+        return Screen(color=False)
+    encoding = (stream.encoding or "").lower().replace("-", "")
+    width = shutil.get_terminal_size().columns
+    return Screen(width, output.use_color(stream), unicode=encoding.startswith("utf"))
+
+
+def _export(
+    output: Output, table: RoutingTable, export: str, rank: int | None, output_file: str | None
+) -> None:
+    from hpplan.reports import route_nccl, route_param
+
+    if export == "nccl-matrix":
+        if rank is not None:
+            raise click.UsageError("the nccl-tests matrix has all ranks; leave out --rank")
+        _write(output, output_file, route_nccl.render(table))
+    elif rank is not None:
+        _write(output, output_file, route_param.render(table, rank))
+    elif output_file in {None, "-"}:
+        raise click.UsageError("PARAM reads one trace a rank: add --rank R, or -o FOLDER for all of them")
+    else:
+        assert output_file is not None
+        folder = _folder(output_file)
+        for one in range(table.mesh.world_size):
+            _write(output, str(folder / f"{one}.json"), route_param.render(table, one))
+
+
+def _folder(path: str) -> Path:
+    from hpplan.errors import UnusableRequest
+
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnusableRequest(f"cannot make the folder {path}: {error.strerror}") from None
+    return folder
+
+
+def _write(output: Output, path: str | None, text: str) -> None:
+    if path is None or path == "-":
+        output.result(text)
+        return
+    from hpplan.documents.writer import replace_file
+
+    replace_file(path, text)

@@ -1,0 +1,252 @@
+"""Inputs and options that commands share which need routes: a workload, a plan or a routing table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hpplan.cli.inputs import PATH, only_one_standard_input
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hpplan.cli.output import Output
+    from hpplan.diagnostics import Diagnostic
+    from hpplan.documents.reader import Document
+    from hpplan.routing.assignment.base import Cost
+    from hpplan.routing.mesh import Mesh
+    from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.transfers import Granularity
+    from hpplan.routing.workload import Workload
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+MESH_EXAMPLE = "--mesh dp=2,cp=2,tp=4,sp"
+
+
+def routing_options(function: F) -> F:
+    """Add the options that say what to route: mesh, workload, layout, granularity, assignment, padding."""
+    for option in (
+        click.option("--pad", is_flag=True, help="Round the sequence length up instead of refusing it."),
+        click.option(
+            "--load-factor",
+            type=click.FloatRange(min=1.0),
+            metavar="F",
+            help="How far above the best bound 'local' lets a load go. Default: 1.25.",
+        ),
+        click.option(
+            "--cost",
+            type=click.Choice(["rows", "rows^2"]),
+            help="What encoding an item costs; rows^2 for full attention. Default: rows.",
+        ),
+        click.option(
+            "--assign",
+            metavar="POLICY",
+            help="How items are assigned where the workload has no buckets: lpt (default), round-robin, "
+            "contiguous or local.",
+        ),
+        click.option(
+            "--granularity",
+            metavar="G",
+            help="Send whole records to each destination (record, the default), or only owned rows (row).",
+        ),
+        click.option("--cp-layout", metavar="L", help="contiguous or zigzag, instead of the workload's."),
+        click.option(
+            "--workload",
+            "workload_file",
+            type=PATH,
+            metavar="FILE",
+            help="The workload, where INPUT is a plan.",
+        ),
+        click.option(
+            "--mesh",
+            "mesh_text",
+            metavar="SPEC",
+            help="Axes outermost first, as dp=2,cp=2,tp=4,sp. Default: the plan's parallel_dims.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True)
+class RouteOptions:
+    """What `routing_options` collects."""
+
+    mesh_text: str | None = None
+    workload_file: str | None = None
+    cp_layout: str | None = None
+    granularity: str | None = None
+    assign: str | None = None
+    cost: Cost | None = None
+    load_factor: float | None = None
+    pad: bool = False
+
+    def check(self, path: str) -> None:
+        """Refuse names that do not exist; `path` is INPUT."""
+        from hpplan.routing.assignment import POLICIES
+        from hpplan.routing.layouts import LAYOUTS
+        from hpplan.routing.transfers import GRANULARITIES
+
+        only_one_standard_input((path, self.workload_file))
+        for option, value, known in (
+            ("--cp-layout", self.cp_layout, [layout.name for layout in LAYOUTS]),
+            ("--granularity", self.granularity, list(GRANULARITIES)),
+            ("--assign", self.assign, [policy.name for policy in POLICIES]),
+        ):
+            if value is not None and value not in known:
+                raise click.BadParameter(
+                    f"'{value}' is not one of {', '.join(known)}.", param_hint=f"'{option}'"
+                )
+
+    def given(self) -> list[str]:
+        """Return the names of the options that were given."""
+        named = {
+            "--mesh": self.mesh_text,
+            "--workload": self.workload_file,
+            "--cp-layout": self.cp_layout,
+            "--granularity": self.granularity,
+            "--assign": self.assign,
+            "--cost": self.cost,
+            "--load-factor": self.load_factor,
+            "--pad": self.pad or None,
+        }
+        return [name for name, value in named.items() if value is not None]
+
+    def plan(self, mesh: Mesh, workload: Workload) -> RoutingTable:
+        """Plan the routes as the options say."""
+        from hpplan.routing.assignment.base import LOAD_FACTOR
+        from hpplan.routing.routes import plan_routes
+
+        granularity: Granularity = "row" if self.granularity == "row" else "record"
+        return plan_routes(
+            mesh,
+            workload,
+            granularity,
+            self.assign or "lpt",
+            cost=self.cost or "rows",
+            load_factor=LOAD_FACTOR if self.load_factor is None else self.load_factor,
+        )
+
+
+@dataclass(frozen=True)
+class RouteInput:
+    """A mesh and a workload that were read, or a whole table."""
+
+    mesh: Mesh
+    workload: Workload
+    table: RoutingTable | None = None
+
+
+def read_route_input(output: Output, path: str, options: RouteOptions) -> RouteInput:
+    """Read INPUT: a workload, a plan with `feature_exchange`, or a routing table.
+
+    Raises InvalidInput, UnusableRequest, or a usage error that says what to type.
+    """
+    from hpplan.documents.reader import read_document
+    from hpplan.routing.routes_document import is_routes, load_routes
+
+    options.check(path)
+    document = read_document(path, output.sources)
+    if is_routes(document.data):
+        given = options.given()
+        if given:
+            raise click.UsageError(
+                f"{path} is a routing table, which is planned already; leave out {given[0]}"
+            )
+        table = load_routes(document)
+        return RouteInput(table.mesh, table.workload, table)
+    if is_plan(document):
+        mesh, workload = _of_plan(output, path, document, options)
+    else:
+        mesh, workload = _of_workload(path, document, options)
+    return RouteInput(mesh, workload.with_sequence(cp_layout=options.cp_layout, pad=options.pad or None))
+
+
+def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTable:
+    """Read INPUT and plan its routes, unless it is a routing table."""
+    found = read_route_input(output, path, options)
+    return found.table or options.plan(found.mesh, found.workload)
+
+
+def is_plan(document: Document) -> bool:
+    """Whether a document is a frozen plan."""
+    return "param_plan" in document.data or "boundary_classes" in document.data
+
+
+def _of_workload(path: str, document: Document, options: RouteOptions) -> tuple[Mesh, Workload]:
+    from hpplan.routing.workload import load_workload
+
+    if options.workload_file is not None:
+        raise click.UsageError(f"{path} is a workload itself; leave out --workload, or give a plan as INPUT")
+    if options.mesh_text is None:
+        raise click.UsageError(
+            f"a workload does not say on which mesh it runs; add {MESH_EXAMPLE} with the sizes of the job"
+        )
+    return _both(
+        lambda: _mesh_of_text(options.mesh_text or ""), lambda: load_workload(document.data, document.place)
+    )
+
+
+def _of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> tuple[Mesh, Workload]:
+    from hpplan.diagnostics import Diagnostic
+    from hpplan.documents.reader import read_document
+    from hpplan.errors import InvalidInput
+    from hpplan.routing.workload import load_workload
+    from hpplan.routing.workload_codes import MISSING_FEATURE_EXCHANGE
+
+    data, place = document.data, document.place
+    if options.workload_file is not None:
+        own = read_document(options.workload_file, output.sources)
+        data, place = own.data, own.place
+    elif "feature_exchange" in document.data:
+        data, place = data["feature_exchange"], place.at("feature_exchange")
+    else:
+        raise InvalidInput(
+            [
+                Diagnostic(
+                    MISSING_FEATURE_EXCHANGE,
+                    "the plan has no `feature_exchange`, so there is no workload to route",
+                    place,
+                    hint=f"type `hpplan route {path} --workload FILE`",
+                )
+            ]
+        )
+    if options.mesh_text is None and "parallel_dims" not in document.data:
+        raise click.UsageError(f"the plan has no parallel_dims to take the mesh from; add {MESH_EXAMPLE}")
+    return _both(lambda: _mesh_of_plan(document, options), lambda: load_workload(data, place))
+
+
+def _mesh_of_text(text: str) -> Mesh:
+    from hpplan.routing.mesh import parse_mesh
+
+    return parse_mesh(text)
+
+
+def _mesh_of_plan(document: Document, options: RouteOptions) -> Mesh:
+    from hpplan.routing.mesh import mesh_of_plan
+
+    if options.mesh_text is not None:
+        return _mesh_of_text(options.mesh_text)
+    return mesh_of_plan(document.data["parallel_dims"], document.place.at("parallel_dims"))
+
+
+def _both(mesh: Callable[[], Mesh], workload: Callable[[], Workload]) -> tuple[Mesh, Workload]:
+    """Read mesh and workload, and report what is wrong with either."""
+    from hpplan.errors import InvalidInput
+
+    problems: list[Diagnostic] = []
+    found_mesh = found_workload = None
+    try:
+        found_mesh = mesh()
+    except InvalidInput as error:
+        problems += error.diagnostics
+    try:
+        found_workload = workload()
+    except InvalidInput as error:
+        problems += error.diagnostics
+    if found_mesh is None or found_workload is None:
+        raise InvalidInput(problems)
+    return found_mesh, found_workload

@@ -1,0 +1,103 @@
+"""The formats of `hpplan route`, one file each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hpplan.reports.route_view import RouteView
+    from hpplan.reports.screen import Screen
+
+
+class RouteFormat(NamedTuple):
+    """How a routing table, and one rank's part of it, are written; `suffixes` choose it for `-o`."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    table: Callable[[RouteView, Screen], str]
+    rank: Callable[[RouteView, int, Screen], str] | None
+
+
+def _text(view: RouteView, screen: Screen) -> str:
+    from hpplan.reports.route_text import render
+
+    return render(view, screen)
+
+
+def _rank_text(view: RouteView, rank: int, screen: Screen) -> str:
+    from hpplan.reports.route_rank import rank_text
+
+    return rank_text(view, rank, screen)
+
+
+def _data(view: RouteView) -> dict[str, Any]:
+    from hpplan.routing.routes_document import routes_to_data
+
+    return routes_to_data(view.table, view.link)
+
+
+def _json(view: RouteView, screen: Screen) -> str:
+    from hpplan.documents.writer import dump_json
+
+    del screen
+    return dump_json(_data(view))
+
+
+def _rank_json(view: RouteView, rank: int, screen: Screen) -> str:
+    from hpplan.documents.writer import dump_json
+    from hpplan.reports.route_rank import rank_data
+
+    del screen
+    return dump_json(rank_data(view, rank))
+
+
+def _yaml(view: RouteView, screen: Screen) -> str:
+    from hpplan.documents.writer import dump_yaml
+    from hpplan.routing.routes_document import KEY_ORDER
+
+    del screen
+    return dump_yaml(_data(view), KEY_ORDER)
+
+
+def _rank_yaml(view: RouteView, rank: int, screen: Screen) -> str:
+    from hpplan.documents.writer import dump_yaml
+    from hpplan.reports.route_rank import rank_data
+
+    del screen
+    return dump_yaml(rank_data(view, rank))
+
+
+def _csv(view: RouteView, screen: Screen) -> str:
+    from hpplan.reports.route_csv import render
+
+    del screen
+    return render(view)
+
+
+def _rank_csv(view: RouteView, rank: int, screen: Screen) -> str:
+    from hpplan.reports.route_csv import to_csv
+    from hpplan.reports.route_rank import rank_rows
+
+    del screen
+    return to_csv(rank_rows(view, rank))
+
+
+FORMATS: tuple[RouteFormat, ...] = (
+    RouteFormat("table", (), _text, _rank_text),
+    RouteFormat("json", (".json",), _json, _rank_json),
+    RouteFormat("yaml", (".yaml", ".yml"), _yaml, _rank_yaml),
+    RouteFormat("csv", (".csv",), _csv, _rank_csv),
+)
+"""Every format; the first is the default."""
+
+
+def format_of(name: str | None, path: str | None) -> RouteFormat | None:
+    """Return the format of that name, else the one that a file's name asks for, else the default.
+
+    None when there is no format of that name.
+    """
+    if name is not None:
+        return next((one for one in FORMATS if one.name == name), None)
+    return next((one for one in FORMATS if path and path.endswith(one.suffixes or "/")), FORMATS[0])

@@ -1,0 +1,139 @@
+"""One rank's part of the routes: what it holds, sends, receives and hands over, as text and as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hpplan.reports.quantities import size
+from hpplan.reports.route_facts import plural, setting_of
+
+if TYPE_CHECKING:
+    from hpplan.reports.route_view import RouteView
+    from hpplan.reports.screen import Screen
+    from hpplan.routing.rank_route import RankRoute
+
+
+def rank_text(view: RouteView, rank: int, screen: Screen) -> str:
+    """Return one rank's part as text."""
+    route = view.table.rank_route(rank)
+    if route is None:
+        return screen.facts([("rank", f"{rank}: {_idle(view, rank)}")])
+    row_bytes = view.traffic.row_bytes
+    group = route.group_ranks
+    parts = [screen.facts([*setting_of(view), *_facts(view, route)])]
+    for title, headers, rows in (
+        (
+            "Sends, in wire order",
+            ("to rank", "item", "rows from", "to", "count"),
+            [(group[to], item, start, stop, stop - start) for to, item, start, stop in route.sends],
+        ),
+        (
+            "Receives, in wire order",
+            ("from rank", "item", "rows from", "to", "count"),
+            [
+                (group[source], item, start, stop, stop - start)
+                for source, item, start, stop in route.receives
+            ],
+        ),
+        (
+            "Hands over, by batch row and token",
+            ("item", "rows from", "to", "at received row"),
+            route.hand_over,
+        ),
+        (
+            "Received rows at my tokens",
+            ("received row", "count", "batch row", "local token"),
+            [_position(route, *run) for run in route.position_runs],
+        ),
+    ):
+        lines = [[str(cell) for cell in row] for row in rows]
+        parts.append(
+            screen.table(title, headers, lines, range(len(headers))) if lines else f"{title}: nothing\n"
+        )
+    buffers = f"{size(route.rows_sent * row_bytes)} out, {size(route.rows_received * row_bytes)} in"
+    parts.append(screen.facts([("buffers", buffers)]))
+    return "\n".join(part.strip("\n") + "\n" for part in parts)
+
+
+def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
+    """Return one rank's part as a document; peers are parent ranks, `group_ranks` their global ranks."""
+    route = view.table.rank_route(rank)
+    if route is None:
+        return {"rank": rank, "exchanges": False, "reason": _idle(view, rank)}
+    row_bytes = view.traffic.row_bytes
+    return {
+        "rank": rank,
+        "exchanges": True,
+        "digest": view.table.digest,
+        "mode": route.mode,
+        "granularity": view.table.granularity,
+        "group_ranks": list(route.group_ranks),
+        "group_rank": route.group_rank,
+        "tokens": [list(run) for run in _tokens(view, route)],
+        "local_length": route.local_length,
+        "copies": route.copies,
+        "bucket": [list(entry) for entry in route.bucket],
+        "sends": [list(entry) for entry in route.sends],
+        "receives": [list(entry) for entry in route.receives],
+        "input_splits": list(route.input_splits),
+        "output_splits": list(route.output_splits),
+        "hand_over": [list(entry) for entry in route.hand_over],
+        "positions": route.positions,
+        "rows_sent": route.rows_sent - route.input_splits[route.group_rank],
+        "rows_received": route.rows_received - route.input_splits[route.group_rank],
+        "rows_kept": route.input_splits[route.group_rank],
+        "send_buffer_bytes": route.rows_sent * row_bytes,
+        "receive_buffer_bytes": route.rows_received * row_bytes,
+    }
+
+
+def rank_rows(view: RouteView, rank: int) -> list[list[object]]:
+    """Return one rank's part as the lines of a CSV file, the header first."""
+    lines: list[list[object]] = [["what", "peer", "item_id", "row_start", "row_stop", "offset"]]
+    route = view.table.rank_route(rank)
+    if route is None:
+        return lines
+    for what, entries in (("send", route.sends), ("receive", route.receives)):
+        offset = 0
+        for peer, item, start, stop in entries:
+            lines.append([what, route.group_ranks[peer], item, start, stop, offset])
+            offset += stop - start
+    lines.extend(["hand_over", "", item, start, stop, at] for item, start, stop, at in route.hand_over)
+    return lines
+
+
+def _idle(view: RouteView, rank: int) -> str:
+    stage = view.table.mesh.coordinates(rank)["pp"]
+    return f"on pipeline stage {stage}; only stage 0 exchanges"
+
+
+def _facts(view: RouteView, route: RankRoute) -> list[tuple[str, str]]:
+    at = view.table.mesh.coordinates(route.global_rank)
+    where = ", ".join(f"{axis} {at[axis]}" for axis in view.table.mesh.axes)
+    tokens = ", ".join(f"{start} to {stop - 1}" for start, stop in _tokens(view, route))
+    others = f", as {route.copies - 1} other ranks do" if route.copies > 1 else ""
+    items = ", ".join(map(str, (item for item, _ in route.bucket)))
+    own = route.input_splits[route.group_rank]
+    return [
+        ("rank", f"{route.global_rank}: {where or 'the only one'}; rank {route.group_rank} of its group"),
+        ("group", " ".join(map(str, route.group_ranks))),
+        ("holds", f"tokens {tokens}{others}"),
+        ("encodes", f"items {items}: {plural(route.rows_produced, 'row')}" if items else "nothing"),
+        ("sends", f"{plural(route.rows_sent - own, 'row')} to others, keeps {own:,}"),
+        ("receives", f"{plural(route.rows_received - own, 'row')} from others"),
+        ("input splits", " ".join(map(str, route.input_splits))),
+        ("output splits", " ".join(map(str, route.output_splits))),
+    ]
+
+
+def _tokens(view: RouteView, route: RankRoute) -> list[tuple[int, int]]:
+    ownership = view.table.fitted.ownership
+    ranges = ownership.shard(ownership.shard_of(route.group_rank)).ranges
+    return [(start, stop) for start, stop, _ in ranges]
+
+
+def _position(route: RankRoute, offset: int, rows: int, start: int) -> tuple[object, ...]:
+    if start < 0:
+        return offset, rows, "-", "not mine"
+    batch, local = divmod(start, route.local_length)
+    return offset, rows, batch, local

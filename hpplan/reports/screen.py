@@ -1,0 +1,58 @@
+"""Text on a terminal of some width, or on a pipe, where nothing is folded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hpplan.reports.tables import plain_table, terminal_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SHADES = " ░▒▓█"
+PLAIN_SHADES = " .:*#"
+
+_LEAST_VALUE_COLUMNS = 20
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Where text goes: a terminal of `width` columns, or (None) a pipe."""
+
+    width: int | None = None
+    color: bool = False
+    unicode: bool = True
+
+    def table(
+        self, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()
+    ) -> str:
+        """Return a table under its title; `right` lists columns that are aligned to the right."""
+        if self.width is None:
+            return f"{title}\n" + plain_table(headers, rows, right)
+        return terminal_table(headers, rows, title=title, color=self.color, right=right, width=self.width)
+
+    def facts(self, facts: Sequence[tuple[str, str]]) -> str:
+        """Return names and values in two columns."""
+        wide = max(len(name) for name, _ in facts) + 2
+        return "".join(self.folded(name.ljust(wide), value) for name, value in facts)
+
+    def folded(self, name: str, value: str) -> str:
+        """Return a name and its value, broken at blanks where the terminal has not enough columns."""
+        if self.width is None or len(name) + len(value) <= self.width:
+            return (name + value).rstrip() + "\n"
+        room = max(self.width, len(name) + _LEAST_VALUE_COLUMNS)
+        lines: list[str] = []
+        line, blank = name, True
+        for word in value.split(" "):
+            if len(line) + len(word) > room and not blank:
+                lines.append(line.rstrip())
+                line = " " * len(name)
+            line += word + " "
+            blank = False
+        return "\n".join([*lines, line.rstrip()]) + "\n"
+
+    @property
+    def shades(self) -> str:
+        """Five characters, from nothing to the most."""
+        return SHADES if self.unicode else PLAIN_SHADES
