@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.traffic import Link
+from hpplan.routing.transfers import BatchRoutes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from hpplan.routing.routes import ParentRoutes, RoutingTable
+    from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.transfers import Granularity
 
 Move = tuple[int, int, int]
 """Source and destination, both global ranks, and rows."""
@@ -120,56 +122,98 @@ class Comparison:
         }
 
 
-def compare(record: RoutingTable, row: RoutingTable, links: Links) -> Comparison:
-    """Compare the two tables of one workload, in record and in row granularity.
+def compare(table: RoutingTable, links: Links) -> Comparison:
+    """Compare the ways to move the features of a table, with its buckets and destinations.
 
     Where cp and tp are above 1 without sp, TP ranks hold copies. Then there is
     a third way, `cp-once`: each owned row goes to one rank of its CP
     coordinate, the one with the tp coordinate of its source, and the TP groups
     gather it. It is left out where destinations are explicit.
     """
-    size = record.workload.row_bytes
+    record, row = _Group(table, "record", links), _Group(table, "row", links)
     ways = [
-        Way("record", "whole records to every owner", (_step(_direct(record.parents), links, size),)),
-        Way("row", "owned rows to every owner", (_step(_direct(row.parents), links, size),)),
+        Way("record", "whole records to every owner", (record.step(_direct),)),
+        Way("row", "owned rows to every owner", (row.step(_direct),)),
     ]
-    mesh = record.mesh
-    explicit = any(parent.routes.explicit for parent in row.parents)
+    mesh = table.mesh
+    explicit = any(parent.routes.explicit for parent in table.parents)
     if mesh.cp > 1 and mesh.tp > 1 and not mesh.sp and not explicit:
-        steps = (_step(_once(row), links, size), _step(_gather(row), links, size))
-        ways.append(
-            Way("cp-once", "owned rows once to each CP coordinate, then an all-gather in its TP group", steps)
+        summary = "owned rows once to each CP coordinate, then an all-gather in its TP group"
+        ways.append(Way("cp-once", summary, (row.step(_once), row.step(_gather))))
+    return Comparison(tuple(ways), links, table.workload.row_bytes)
+
+
+class _Group:
+    """The parents of a table in one granularity. Parents that do the same are looked at once.
+
+    Where nodes matter every parent is looked at, as nodes may cut each elsewhere.
+    """
+
+    def __init__(self, table: RoutingTable, granularity: Granularity, links: Links) -> None:
+        self._links = links
+        self._row_bytes = table.workload.row_bytes
+        self.tp = table.mesh.tp
+        made: dict[int, BatchRoutes] = {}
+        self._parents: list[tuple[tuple[int, ...], BatchRoutes]] = []
+        self._times: list[int] = []
+        at: dict[int, int] = {}
+        for ranks, routes in table.parents:
+            key = id(routes)
+            if key in at and links.ranks_per_node is None:
+                self._times[at[key]] += 1
+                continue
+            if key not in made:
+                made[key] = BatchRoutes(
+                    routes.mode,
+                    granularity,
+                    routes.ownership,
+                    routes.buckets,
+                    routes.encoder_cp_size,
+                    routes.explicit,
+                )
+            at[key] = len(self._parents)
+            self._parents.append((ranks, made[key]))
+            self._times.append(1)
+
+    def step(self, moves: Callable[[tuple[int, ...], BatchRoutes, int], Iterator[Move]]) -> Step:
+        """Add up one collective over all parents."""
+        steps = [
+            _step(moves(ranks, routes, self.tp), self._links, self._row_bytes)
+            for ranks, routes in self._parents
+        ]
+        seconds = [step.seconds for step in steps if step.seconds is not None]
+        return Step(
+            sum(step.rows * times for step, times in zip(steps, self._times, strict=True)),
+            sum(step.rows_between_nodes for step in steps),
+            max(step.busiest_rows for step in steps),
+            max(seconds) if seconds else None,
         )
-    return Comparison(tuple(ways), links, size)
 
 
-def _direct(parents: Iterable[ParentRoutes]) -> Iterator[Move]:
-    for ranks, routes in parents:
-        for (source, first, count), rows in routes.totals.cells.items():
-            for rank in range(first, first + count):
-                yield ranks[source], ranks[rank], rows
+def _direct(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Move]:
+    """Send rows from their producer to every destination."""
+    del tp
+    for (source, first, count), rows in routes.totals.cells.items():
+        for rank in range(first, first + count):
+            yield ranks[source], ranks[rank], rows
 
 
-def _once(table: RoutingTable) -> Iterator[Move]:
+def _once(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Move]:
     """Send rows to the rank of their CP coordinate that has the source's tp coordinate."""
-    tp = table.mesh.tp
-    for ranks, routes in table.parents:
-        for (source, first, _), rows in routes.totals.cells.items():
-            yield ranks[source], ranks[first + source % tp], rows
+    for (source, first, _), rows in routes.totals.cells.items():
+        yield ranks[source], ranks[first + source % tp], rows
 
 
-def _gather(table: RoutingTable) -> Iterator[Move]:
+def _gather(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Move]:
     """Share what each rank then holds with the rest of its TP group."""
-    tp = table.mesh.tp
     held: dict[int, int] = {}
-    for _, rank, rows in _once(table):
+    for _, rank, rows in _once(ranks, routes, tp):
         held[rank] = held.get(rank, 0) + rows
-    for ranks, _ in table.parents:
-        for at, rank in enumerate(ranks):
-            if held.get(rank):
-                first = at // tp * tp
-                for other in ranks[first : first + tp]:
-                    yield rank, other, held[rank]
+    for at, rank in enumerate(ranks):
+        if rank in held:
+            first = at // tp * tp
+            for other in ranks[first : first + tp]:
+                yield rank, other, held[rank]
 
 
 def _step(moves: Iterable[Move], links: Links, row_bytes: int) -> Step:

@@ -1,0 +1,96 @@
+"""Ranks folded into blocks, so that thousands of them fit a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hpplan.routing.traffic import fold_matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hpplan.reports.route_view import RouteView
+    from hpplan.routing.routes import ParentRoutes
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A partition of ranks. `kind` says what one block is: a rank, a node, a CP group."""
+
+    kind: str
+    labels: tuple[str, ...]
+    """Short name of each block."""
+    block_of: tuple[int, ...]
+    """Block of each global rank; 0 for ranks that are not shown, which exchange nothing."""
+    ranks: tuple[tuple[int, ...], ...]
+    """Global ranks of each block."""
+
+    def name(self, block: int) -> str:
+        """Name a block in a sentence."""
+        return f"{self.kind} {self.labels[block]}"
+
+    def matrix(self, parents: Sequence[ParentRoutes]) -> list[list[int]]:
+        """Return the rows from each block to each, kept ones included."""
+        return fold_matrix(parents, self.block_of, len(self.labels))
+
+
+def shown_parents(view: RouteView) -> tuple[ParentRoutes, ...]:
+    """Return the first parent where all run the same batch, else every parent."""
+    parents = view.table.parents
+    return parents[:1] if view.alike else parents
+
+
+def fold_ranks(view: RouteView, most: int) -> Blocks:
+    """Return the finest partition of the ranks that are shown with at most `most` blocks.
+
+    Ranks themselves, nodes where their size is given, CP groups (the TP ranks
+    of one CP coordinate), and last several CP groups together.
+    """
+    mesh = view.table.mesh
+    parents = shown_parents(view)
+    ranks = sorted(rank for parent in parents for rank in parent.ranks)
+
+    def group(rank: int) -> int:
+        at = mesh.coordinates(rank)
+        return at["dp"] * mesh.cp + at["cp"]
+
+    def of_group(rank: int) -> str:
+        dp, cp = divmod(group(rank), mesh.cp)
+        return f"{dp}.{cp}" if len(parents) > 1 else f"{cp}"
+
+    ways: list[tuple[str, Callable[[int], str]]] = [("rank", str)]
+    per_node = view.ranks_per_node
+    if per_node is not None:
+        ways.append(("node", lambda rank: str(rank // per_node)))
+    ways.append(("CP group", of_group))
+    for kind, label in ways:
+        blocks = _partition(kind, mesh.world_size, ranks, label)
+        if len(blocks.labels) <= most:
+            return blocks
+    groups = len(parents) * mesh.cp
+    together = -(-groups // most)
+
+    def several(rank: int) -> str:
+        first = group(rank) // together * together
+        return f"{first}-{min(first + together, groups) - 1}"
+
+    return _partition("CP groups", mesh.world_size, ranks, several)
+
+
+def _partition(kind: str, world_size: int, ranks: list[int], label: Callable[[int], str]) -> Blocks:
+    block_of = [0] * world_size
+    numbers: dict[str, int] = {}
+    members: list[list[int]] = []
+    for rank in ranks:
+        block = numbers.setdefault(label(rank), len(numbers))
+        if block == len(members):
+            members.append([])
+        members[block].append(rank)
+        block_of[rank] = block
+    return Blocks(kind, tuple(numbers), tuple(block_of), tuple(map(tuple, members)))
+
+
+def cells_of(parents: Sequence[ParentRoutes]) -> int:
+    """Return how many pairs of ranks exchange something."""
+    return sum(count for parent in parents for _, _, count in parent.routes.totals.cells)

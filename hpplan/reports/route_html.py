@@ -1,0 +1,183 @@
+"""The routing table as one self-contained page: no network, no script, light and dark, wide and narrow."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from hpplan import __version__
+from hpplan.reports import route_bars, route_ribbon, route_svg
+from hpplan.reports.quantities import duration, share, short_count, size
+from hpplan.reports.route_facts import plural, setting_of, totals_of
+from hpplan.reports.route_items import items_table
+from hpplan.reports.route_style import STYLE
+from hpplan.routing.comparison import Links, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.reports.route_svg import HeatMap
+    from hpplan.reports.route_view import RouteView
+    from hpplan.routing.comparison import Comparison
+
+MOST_TABLE_BLOCKS = 32
+"""Blocks up to which the heat map is repeated in numbers."""
+
+
+def render(view: RouteView) -> str:
+    """Return the page."""
+    return "".join(_page(view))
+
+
+def _page(view: RouteView) -> Iterator[str]:
+    mesh = escape(str(view.table.mesh))
+    yield (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Feature exchange on {mesh}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f'<h1>Feature exchange on {mesh}</h1>\n<p class="quiet">{escape(_headline(view))}</p>\n'
+    )
+    yield _cards(view)
+    yield _section("setting", "What was routed", _facts(setting_of(view)))
+    yield _section("totals", "In all", _facts(totals_of(view)))
+    if view.warnings:
+        yield _section("warnings", "Warnings", _warnings(view))
+    if view.table.mesh.parent_size > 1:
+        links = Links(view.link, view.ranks_per_node)
+        yield _section("ways", "Ways to move them", comparison_table(compare(view.table, links)))
+    heat = route_svg.heat_map(view)
+    yield _section("matrix", "Who sends to whom", _heat(view, heat))
+    yield _section("ranks", "Rows per rank", _whose(view) + route_bars.bars(view))
+    yield _section(
+        "sequence", "The sequence, and the images on it", _whose(view) + route_ribbon.ribbons(view)
+    )
+    yield _section("items", "Items", items_table(view))
+    yield f"<footer>hpplan {__version__}, table {view.table.digest}</footer>\n</main>\n</body>\n</html>\n"
+
+
+def _section(name: str, title: str, body: str) -> str:
+    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{title}</h2>\n{body.rstrip()}\n</section>\n'
+
+
+def _headline(view: RouteView) -> str:
+    mode = view.table.mode
+    return f"{mode.name}: {mode.why}. {view.table.granularity} granularity."
+
+
+def _cards(view: RouteView) -> str:
+    traffic = view.traffic
+    load = traffic.producer_load
+    saved = traffic.rows_leaving - traffic.least_rows_leaving
+    peak = traffic.largest_receiver
+    cards = [
+        (
+            "leave their rank",
+            short_count(traffic.rows_leaving),
+            f"rows, {size(traffic.rows_leaving * traffic.row_bytes)}",
+        ),
+        (
+            "row granularity would save",
+            share(saved, traffic.rows_leaving),
+            f"{plural(saved, 'row')} of what leaves",
+        ),
+        (
+            "busiest producer",
+            _times(load.largest, load.bound),
+            f"its bound: {plural(load.largest, 'row')} on rank {load.rank}",
+        ),
+        (
+            "busiest receiver",
+            _times(peak.rows, peak.mean),
+            f"the mean: {plural(peak.rows, 'row')} on rank {peak.rank}",
+        ),
+    ]
+    if traffic.seconds is not None:
+        cards.append(("estimated time", duration(traffic.seconds), "for the busiest rank"))
+    return (
+        '<ul class="cards">\n'
+        + "".join(f"<li>{name}<b>{number}</b>{escape(rest)}</li>\n" for name, number, rest in cards)
+        + "</ul>\n"
+    )
+
+
+def _times(amount: float, against: float) -> str:
+    return f"{amount / against:.2f} x" if against else "0 x"
+
+
+def _facts(facts: list[tuple[str, str]]) -> str:
+    return (
+        "<dl>\n"
+        + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>\n" for name, text in facts)
+        + "</dl>"
+    )
+
+
+def _warnings(view: RouteView) -> str:
+    found = "".join(
+        f"<li><b>{item.code.id} {item.level}</b> {escape(item.message)}"
+        + (f" ({escape(item.hint)})" if item.hint else "")
+        + "</li>\n"
+        for item in view.warnings
+    )
+    return f'<ul class="warnings">\n{found}</ul>'
+
+
+def _whose(view: RouteView) -> str:
+    if view.alike and view.table.mesh.dp > 1:
+        return f"<p>Of the first of {plural(view.table.mesh.dp, 'replica')}, which are all alike.</p>\n"
+    return ""
+
+
+def _heat(view: RouteView, heat: HeatMap) -> str:
+    blocks = heat.blocks
+    caption = (
+        f"Rows from each {blocks.kind} (line) to each (column). Hold the pointer over a square for its rows."
+    )
+    text = (
+        f"{_whose(view)}<figure>\n<figcaption>{caption}</figcaption>\n"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Transfer matrix">\n'
+        f"{heat.svg}\n</div>\n</figure>\n"
+    )
+    if len(blocks.labels) > MOST_TABLE_BLOCKS:
+        return text
+    head = "".join(f"<th scope=col>{escape(label)}</th>" for label in blocks.labels)
+    rows = "".join(
+        f"<tr><th scope=row>{escape(label)}</th>" + "".join(f"<td>{rows:,}</td>" for rows in line) + "</tr>\n"
+        for label, line in zip(blocks.labels, heat.matrix, strict=True)
+    )
+    return (
+        f"{text}<details><summary>The same in numbers</summary>\n"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Transfer matrix in numbers"><table>'
+        f"<caption>Rows from {blocks.kind} (line) to {blocks.kind} (column)</caption>"
+        f"<thead><tr><td></td>{head}</tr></thead><tbody>\n{rows}</tbody></table></div></details>"
+    )
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """Return the ways side by side, the one to take marked in words and with an outline, as HTML."""
+    nodes = comparison.links.ranks_per_node is not None
+    timed = comparison.links.link is not None
+    best = comparison.best
+    heads = ["way", "what it does", "collectives", "rows moved", "bytes moved", "busiest rank"]
+    heads += ["rows between nodes"] * nodes + ["estimated time"] * timed
+    rows = []
+    for way in comparison.ways:
+        cells = [
+            f'<td class="words">{escape(way.summary)}{" (take this)" if way is best else ""}</td>',
+            f"<td>{len(way.steps)}</td><td>{way.rows:,}</td><td>{size(way.rows * comparison.row_bytes)}</td>",
+            f"<td>{size(way.busiest_rows * comparison.row_bytes)}</td>",
+        ]
+        if nodes:
+            cells.append(f"<td>{way.rows_between_nodes:,}</td>")
+        if timed:
+            cells.append(f"<td>{duration(way.seconds or 0.0)}</td>")
+        mark = ' class="taken"' if way is best else ""
+        rows.append(f"<tr{mark}><th scope=row>{way.name}</th>{''.join(cells)}</tr>\n")
+    head = "".join(
+        f"<th scope=col{' class=words' if name == 'what it does' else ''}>{name}</th>" for name in heads
+    )
+    return (
+        f"<p>Take <b>{best.name}</b>: {comparison.reason}.</p>\n"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Ways to move the features"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>\n{''.join(rows)}</tbody></table></div>"
+    )
