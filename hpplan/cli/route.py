@@ -94,20 +94,16 @@ def _view(
     output: Output, path: str, options: RouteOptions, link: Link | None, ranks_per_node: int | None
 ) -> RouteView:
     """Plan the routes, and say on standard error what they give cause to warn of."""
-    from dataclasses import replace
-
     from hpplan.cli.inputs import note_warnings
     from hpplan.reports.route_view import RouteView
-    from hpplan.routing.traffic_warnings import check_traffic
 
     found = read_route_input(output, path, options)
     table = found.table or options.plan(found.mesh, found.workload)
     policy = options.assign or "lpt"
     given = found.table is not None or all(batch.buckets is not None for batch in table.workload.batches)
     view = RouteView(table, "" if given else policy, link, ranks_per_node)
-    warnings = [*table.warnings, *check_traffic(view.traffic)]
-    note_warnings(output, warnings, strict=False)
-    return replace(view, warnings=warnings)
+    note_warnings(output, view.warnings, strict=False)
+    return view
 
 
 def _link(bandwidth: float | None, latency: float | None) -> Link | None:

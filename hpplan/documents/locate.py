@@ -23,6 +23,10 @@ class _Wanted:
     key: int | None = None
     value: int | None = None
 
+    def count(self) -> int:
+        """Return the number of nodes of this tree."""
+        return 1 + sum(child.count() for child in self.below.values())
+
     def index(self, *, on_key: bool) -> int:
         index = self.key if on_key and self.key is not None else self.value
         return index or 0
@@ -59,8 +63,9 @@ def _nearest(top: _Wanted, path: Path, *, on_key: bool) -> int:
 
 
 def _walk(steps: Iterator[Step], top: _Wanted) -> None:
-    """Fill in the indices; the first of several equal keys counts."""
+    """Fill in the indices, up to the last that is wanted; the first of several equal keys counts."""
     open_nodes: list[_Open] = []
+    missing = top.count()
     for step, index, text in steps:
         if step == CLOSE:
             open_nodes.pop()
@@ -68,14 +73,16 @@ def _walk(steps: Iterator[Step], top: _Wanted) -> None:
         parent = open_nodes[-1] if open_nodes else None
         if parent is None:
             node: _Wanted | None = top
-            top.value = index
         elif parent.expects_key:
             parent.take_key(step, index, text)
             node = None
         else:
             node = parent.take_value()
-            if node is not None:
-                node.value = index
+        if node is not None:
+            node.value = index
+            missing -= 1
+            if not missing:
+                return
         if step in {MAPPING, SEQUENCE}:
             open_nodes.append(_Open(node, is_mapping=step == MAPPING))
 

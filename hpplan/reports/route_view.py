@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hpplan.routing.traffic import Traffic, fold_matrix, rows_leaving_blocks
+from hpplan.routing.traffic_warnings import check_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,11 @@ class RouteView:
     """The policy that filled the buckets; empty where they were given."""
     link: Link | None = None
     ranks_per_node: int | None = None
-    warnings: Sequence[Diagnostic] = field(default=())
+
+    @cached_property
+    def warnings(self) -> list[Diagnostic]:
+        """What the workload and its traffic give cause to warn of."""
+        return [*self.table.warnings, *check_traffic(self.traffic)]
 
     @cached_property
     def traffic(self) -> Traffic:

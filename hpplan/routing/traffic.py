@@ -238,6 +238,9 @@ def fold_matrix(parents: Sequence[ParentRoutes], block_of: Sequence[int], blocks
         groups: dict[tuple[int, int], dict[int, int]] = {}
         for (source, first, count), rows in routes.totals.cells.items():
             line = folded[block_of[ranks[source]]]
+            if count == 1:
+                line[block_of[ranks[first]]] += rows
+                continue
             for block, members in _members(groups, ranks, first, count, block_of).items():
                 line[block] += rows * members
     return folded
@@ -249,6 +252,9 @@ def rows_leaving_blocks(parents: Sequence[ParentRoutes], block_of: Sequence[int]
     for ranks, routes in parents:
         groups: dict[tuple[int, int], dict[int, int]] = {}
         for (source, first, count), rows in routes.totals.cells.items():
+            if count == 1:
+                leaving += rows * (block_of[ranks[source]] != block_of[ranks[first]])
+                continue
             members = _members(groups, ranks, first, count, block_of)
             leaving += rows * (count - members.get(block_of[ranks[source]], 0))
     return leaving

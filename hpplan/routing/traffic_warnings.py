@@ -52,7 +52,11 @@ def _idle(routes: BatchRoutes, ranks: Sequence[int], place: Place) -> Iterator[D
 def _oversized(
     routes: BatchRoutes, ranks: Sequence[int], elements: int, place: Place
 ) -> Iterator[Diagnostic]:
-    cells = {key: rows for key, rows in routes.totals.cells.items() if key[1:] != (key[0], 1)}
+    cells = routes.totals.cells
+    if max(cells.values(), default=0) * elements <= LARGEST_TRANSFER:
+        return
+    # What a rank keeps is no transfer.
+    cells = {key: rows for key, rows in cells.items() if key[1:] != (key[0], 1)}
     most = max(cells.values(), default=0)
     if most * elements > LARGEST_TRANSFER:
         source, first, _ = min(key for key, rows in cells.items() if rows == most)
