@@ -216,10 +216,8 @@ def test_json() -> None:
     """JSON output would not have the form of HyperParallel's own files."""
     data = {"b": [1, {"d": None, "c": "\xe4\u2028"}], "a": {}}
     text = dump_json(data)
-    assert (
-        text
-        == '{\n  "a": {},\n  "b": [\n    1,\n    {\n      "c": "\xe4\u2028",\n      "d": null\n    }\n  ]\n}\n'
-    )
+    nested = '{\n      "c": "\xe4\u2028",\n      "d": null\n    }'
+    assert text == '{\n  "a": {},\n  "b": [\n    1,\n    ' + nested + "\n  ]\n}\n"
     assert json.loads(text) == data
 
 
