@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hpplan.cli.inputs import PATH
-from hpplan.cli.route_inputs import RouteOptions, read_route_input, routing_options
+from hpplan.cli.route_inputs import RouteOptions, make_folder, read_route_input, routing_options
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
@@ -148,20 +147,9 @@ def _export(
         raise click.UsageError("PARAM reads one trace a rank: add --rank R, or -o FOLDER for all of them")
     else:
         assert output_file is not None
-        folder = _folder(output_file)
+        folder = make_folder(output_file)
         for one in range(table.mesh.world_size):
             _write(output, str(folder / f"{one}.json"), route_param.render(table, one))
-
-
-def _folder(path: str) -> Path:
-    from hpplan.errors import UnusableRequest
-
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UnusableRequest(f"cannot make the folder {path}: {error.strerror}") from None
-    return folder
 
 
 def _write(output: Output, path: str | None, text: str) -> None:

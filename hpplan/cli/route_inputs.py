@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -162,13 +163,36 @@ def read_route_input(output: Output, path: str, options: RouteOptions) -> RouteI
         mesh, workload = _of_plan(output, path, document, options)
     else:
         mesh, workload = _of_workload(path, document, options)
-    return RouteInput(mesh, workload.with_sequence(cp_layout=options.cp_layout, pad=options.pad or None))
+    return RouteInput(mesh, _with_options(workload, options))
 
 
 def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTable:
     """Read INPUT and plan its routes, unless it is a routing table."""
     found = read_route_input(output, path, options)
     return found.table or options.plan(found.mesh, found.workload)
+
+
+def routes_of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> RoutingTable:
+    """Plan the routes of a plan's workload."""
+    options.check(path)
+    mesh, workload = _of_plan(output, path, document, options)
+    return options.plan(mesh, _with_options(workload, options))
+
+
+def make_folder(path: str) -> Path:
+    """Make a folder where there is none; raise UnusableRequest where that cannot be."""
+    from hpplan.errors import UnusableRequest
+
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnusableRequest(f"cannot make the folder {path}: {error.strerror}") from None
+    return folder
+
+
+def _with_options(workload: Workload, options: RouteOptions) -> Workload:
+    return workload.with_sequence(cp_layout=options.cp_layout, pad=options.pad or None)
 
 
 def is_plan(document: Document) -> bool:

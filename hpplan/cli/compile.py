@@ -1,0 +1,123 @@
+"""`hpplan compile`: the normalized plan and the routing table of its feature exchange, in one go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hpplan.cli.inputs import (
+    PATH,
+    RuleInputs,
+    note_warnings,
+    only_one_standard_input,
+    rule_options,
+)
+from hpplan.cli.route_inputs import RouteOptions, routes_of_plan, routing_options
+
+if TYPE_CHECKING:
+    from hpplan.cli.output import Output
+    from hpplan.diagnostics import Diagnostic
+    from hpplan.documents.reader import Document
+    from hpplan.passes.pipeline import Normalized
+    from hpplan.plan.model import Plan
+    from hpplan.routing.routes import RoutingTable
+
+
+@click.command("compile", short_help="Emit the normalized plan and its routing table.")
+@click.argument("path", type=PATH, metavar="PLAN")
+@rule_options
+@routing_options
+@click.option("--bare", is_flag=True, help="Leave the normalization record out of the plan.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option(
+    "-o", "--output", "folder", required=True, type=PATH, metavar="DIR", help="Folder for the two files."
+)
+@click.pass_obj
+def command(
+    output: Output,
+    /,
+    path: str,
+    rules_file: str | None,
+    strategies_file: str | None,
+    model_type: str | None,
+    folder: str,
+    *,
+    bare: bool,
+    strict: bool,
+    **options: Any,  # noqa: ANN401 - the fields of RouteOptions
+) -> int:
+    """Normalize PLAN, and route the workload under its feature_exchange, or of --workload.
+
+    DIR gets plan.yaml (plan.json for a plan in JSON) and routes.json. Both are
+    worked out before either is written.
+    """
+    from hpplan.documents.reader import read_document
+    from hpplan.errors import InvalidInput
+    from hpplan.reports.changes import summarize
+    from hpplan.reports.route_view import RouteView
+
+    only_one_standard_input((path, rules_file, strategies_file, options["workload_file"]))
+    document = read_document(path, output.sources)
+    problems: list[Diagnostic] = []
+    try:
+        before, normalized = _normalized(output, document, rules_file, strategies_file, model_type)
+    except InvalidInput as error:
+        problems += error.diagnostics
+    try:
+        table = routes_of_plan(output, path, document, RouteOptions(**options))
+    except InvalidInput as error:
+        problems += error.diagnostics
+    if problems:
+        raise InvalidInput(dict.fromkeys(problems))
+    view = RouteView(table, "")
+    note_warnings(output, [*normalized.warnings, *view.warnings], strict=strict)
+    plan_file, routes_file = _write(folder, document, before, normalized, table, bare=bare)
+    traffic = view.traffic
+    output.result(f"{plan_file}: {summarize(normalized.changes)}")
+    output.result(
+        f"{routes_file}: {table.mode.name} on {table.mesh}, {table.granularity} granularity, "
+        f"{traffic.rows_leaving:,} of {traffic.rows:,} rows leave their rank, {table.digest}"
+    )
+    return 0
+
+
+def _normalized(
+    output: Output,
+    document: Document,
+    rules_file: str | None,
+    strategies_file: str | None,
+    model_type: str | None,
+) -> tuple[Plan, Normalized]:
+    from hpplan.passes.pipeline import normalize
+    from hpplan.plan.model import load_plan
+
+    plan = load_plan(document)
+    inputs = RuleInputs(output, rules_file, strategies_file)
+    return plan, normalize(plan, inputs.rules(plan), inputs.strategies, model_type=model_type)
+
+
+def _write(
+    folder: str,
+    document: Document,
+    before: Plan,
+    normalized: Normalized,
+    table: RoutingTable,
+    *,
+    bare: bool,
+) -> tuple[str, str]:
+    from hpplan.cli.route_inputs import make_folder
+    from hpplan.documents.writer import dump_json, dump_yaml, replace_file
+    from hpplan.passes.record import with_record, without_record
+    from hpplan.plan.model import KEY_ORDER
+
+    plan = without_record(normalized.plan) if bare else with_record(before, normalized)
+    as_json = document.source.format == "json"
+    plan_text = dump_json(plan.data) if as_json else dump_yaml(plan.data, KEY_ORDER, document.source.header)
+    routes_text = dump_json(table.to_data())
+    where = make_folder(folder)
+    names = [str(Path(where) / name) for name in ("plan.json" if as_json else "plan.yaml", "routes.json")]
+    for name, text in zip(names, (plan_text, routes_text), strict=True):
+        replace_file(name, text)
+    return names[0], names[1]
