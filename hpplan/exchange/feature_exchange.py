@@ -131,6 +131,11 @@ class FeatureExchange:
         """(item_id, rows) of the features this rank brings, in order; empty where it brings none."""
         return self.route.bucket
 
+    @property
+    def process_group_order(self) -> tuple[int, ...]:
+        """The route's group ranks by rank in the process group; the two differ where tp is not innermost."""
+        return self._engine.packing.order
+
     def __call__(self, features: torch.Tensor | Sequence[torch.Tensor]) -> Received:
         """Exchange the rows of my bucket, `[rows, width]` in bucket order, for the rows of my tokens.
 

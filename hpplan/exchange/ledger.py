@@ -7,6 +7,7 @@ roll call, and those that do not answer are the ones that were lost.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from dataclasses import asdict, dataclass
@@ -91,11 +92,13 @@ class Ledger:
         note = self.read("fault")
         return None if note is None else Fault(**json.loads(note))
 
-    def check(self) -> None:
-        """Raise PeersFailed once execution broke off."""
+    def check(self, doing: str) -> None:
+        """Raise PeersFailed once execution broke off; answer when somebody calls the roll."""
         fault = self.fault()
         if fault is not None:
             raise PeersFailed(fault)
+        if not self.breaking and self.has(["roll call"]):
+            self.break_off(doing)
 
     def declare(
         self, reason: str, status: int = ExecutionBroken.exit_status, speaker: int | None = None
@@ -112,31 +115,55 @@ class Ledger:
         """Break off on all ranks because of this one."""
         raise PeersFailed(self.declare(f"rank {self.rank}: {reason}"))
 
-    def wait_for(self, keys: Sequence[str], doing: str) -> None:
-        """Wait until all ranks wrote what is needed; break off when one does not."""
-        deadline = time.monotonic() + self.patience
-        while not self.has(keys):
-            self.check()
-            if time.monotonic() > deadline:
-                self.break_off(doing)
-            time.sleep(_PAUSE)
+    def wait_for(self, keys: Sequence[str], doing: str, *, pulse: str | None = None) -> None:
+        """Wait for notes; break off when they do not come."""
+        if self.absent(keys, doing, pulse=pulse):
+            self.break_off(doing)
+
+    def absent(self, keys: Sequence[str], doing: str, *, pulse: str | None = None) -> list[str]:
+        """Wait for notes as long as patience lasts; return those that did not come.
+
+        Patience begins anew whenever the note `pulse` changes.
+        """
+        deadline, beat = time.monotonic() + self.patience, None
+        waiting = list(keys)
+        while waiting and time.monotonic() < deadline:
+            waiting = [key for key in waiting if not self.has([key])]
+            if waiting:
+                self.check(doing)
+                time.sleep(_PAUSE)
+            if pulse is not None and self.read(pulse) != beat:
+                deadline, beat = time.monotonic() + self.patience, self.read(pulse)
+        return waiting
 
     def break_off(self, doing: str, cause: str | None = None) -> NoReturn:
-        """Find out which ranks are lost, and break off on all others with that reason.
+        """Call the roll, and break off on all ranks with the names of those that do not answer.
 
         `doing` says in which step, `cause` what this rank saw, if anything.
         """
         self.breaking = True
-        self.check()
+        self.check(doing)
         self.set(f"here/{self.rank}", doing)
+        self.set("roll call", "")
         deadline = time.monotonic() + self.roll_call_seconds
         waiting = [rank for rank in self.ranks if rank != self.rank]
         while waiting and time.monotonic() < deadline:
             waiting = [rank for rank in waiting if not self.has([f"here/{rank}"])]
-            self.check()
+            self.check(doing)
             time.sleep(_PAUSE)
         here = [rank for rank in self.ranks if rank not in waiting]
         raise PeersFailed(self.declare(self._verdict(waiting, doing, cause), speaker=here[0]))
+
+    def part(self, patience: float, *, waits: bool) -> None:
+        """Say that this rank needs the store no longer; wait, where asked to, until nobody does."""
+        self.breaking = True
+        with contextlib.suppress(PeersFailed):
+            self.set(f"bye/{self.rank}", "")
+            deadline = time.monotonic() + patience
+            while (
+                waits and time.monotonic() < deadline and not self.has([f"bye/{rank}" for rank in self.ranks])
+            ):
+                time.sleep(_PAUSE)
 
     def _verdict(self, lost: list[int], doing: str, cause: str | None) -> str:
         if len(lost) == 1:

@@ -85,7 +85,7 @@ class Transport:
             return
         deadline = time.monotonic() + self.ledger.patience
         while not _finished(work, self.ledger, doing):
-            self.ledger.check()
+            self.ledger.check(doing)
             self._look_for_announcements()
             if time.monotonic() > deadline:
                 self.ledger.break_off(doing)

@@ -1,0 +1,265 @@
+"""`hpplan exec`: run the routes with real collectives, and prove that every row arrives."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hpplan.cli.inputs import PATH
+from hpplan.cli.route_inputs import RouteOptions, read_routes, routing_options
+
+if TYPE_CHECKING:
+    from hpplan.cli.output import Output
+    from hpplan.errors import HpplanError
+    from hpplan.exchange.job import Job
+    from hpplan.exchange.worker import Outcome, Settings
+    from hpplan.reports.screen import Screen
+    from hpplan.routing.routes import RoutingTable
+
+
+@click.command("exec", short_help="Run the routes under torchrun, and verify every row.")
+@click.argument("path", type=PATH, metavar="INPUT")
+@routing_options
+@click.option(
+    "--backend",
+    type=click.Choice(["auto", "gloo", "nccl", "hccl"]),
+    default="auto",
+    show_default=True,
+    help="Whose collectives. 'auto' goes with the device.",
+)
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda", "npu"]),
+    default="auto",
+    show_default=True,
+    help="Where features are. 'auto' takes an accelerator where there is one.",
+)
+@click.option(
+    "--dtype",
+    type=click.Choice(["bfloat16", "float16", "float32", "float64"]),
+    help="Of the features, instead of the workload's.",
+)
+@click.option("--iters", type=click.IntRange(min=0), default=20, show_default=True, help="Timed iterations.")
+@click.option(
+    "--warmup", type=click.IntRange(min=0), default=3, show_default=True, help="Iterations before those."
+)
+@click.option("--no-backward", is_flag=True, help="Leave the gradients out.")
+@click.option("--no-verify", is_flag=True, help="Measure only.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1.0, max=86400.0),
+    default=60.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds after which all ranks end when one is lost or hangs.",
+)
+@click.option(
+    "--report", type=PATH, metavar="FILE", help="Write what was found and measured as JSON to FILE."
+)
+@click.option(
+    "--launch",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Start N workers on this machine, without torchrun.",
+)
+@click.pass_obj
+def command(
+    output: Output,
+    /,
+    path: str,
+    backend: str,
+    device: str,
+    dtype: str | None,
+    iters: int,
+    warmup: int,
+    no_backward: bool,
+    no_verify: bool,
+    timeout: float,
+    report: str | None,
+    launch: int | None,
+    **options: Any,  # noqa: ANN401 - the fields of RouteOptions
+) -> int:
+    """Run the exchange of INPUT for real: a routing table, or what `hpplan route` takes.
+
+    Run it under torchrun, one process a rank of the mesh, on one host or many:
+
+        torchrun --nproc-per-node 4 -m hpplan exec routes.json
+
+    or with --launch on this machine. Every row gets a fingerprint; contents, order, positions and
+    gradients are compared on every rank. Rank 0 prints the table. Each rank ends with status 0, 1
+    (something is not as the routing table says), 2, or 3 (a peer was lost or disagrees); torchrun
+    itself ends with 1 whatever the status of its workers was, and names theirs.
+    """
+    from hpplan.exchange.job import job_from
+    from hpplan.exchange.worker import Settings, require_torch
+
+    job = job_from(os.environ)
+    routing = RouteOptions(**options)
+    if launch is not None:
+        if job is not None:
+            raise click.UsageError(
+                "--launch starts a job, and this is a worker of one; leave it out under torchrun"
+            )
+        return _launch(output, path, routing, launch, timeout)
+    if job is None:
+        raise _outside(output, path, routing)
+    require_torch()
+    settings = Settings(
+        backend=backend,
+        device=device,
+        dtype=dtype,
+        iterations=iters,
+        warmup=warmup,
+        backward=not no_backward,
+        verify=not no_verify,
+        timeout=timeout,
+    )
+    return _work(output, job, settings, path, routing, report)
+
+
+def _work(
+    output: Output, job: Job, settings: Settings, path: str, routing: RouteOptions, report: str | None
+) -> int:
+    from hpplan.exchange.worker import Callbacks, run_worker
+    from hpplan.reports.exec_progress import progress_bar
+
+    def load() -> RoutingTable:
+        if job.rank == 0:
+            _check_writable(report)
+        return _read(output, job, path, routing)
+
+    def publish(data: dict[str, Any]) -> None:
+        from hpplan.documents.writer import replace_file
+        from hpplan.reports import exec_json, exec_table
+
+        if report is not None and report != "-":
+            replace_file(report, exec_json.render(data))
+        output.result(exec_json.render(data) if report == "-" else exec_table.render(data, _screen(output)))
+
+    with progress_bar(color=output.use_color(sys.stderr)) as progress:
+        outcome = run_worker(
+            job, settings, Callbacks(load, lambda error: _spelled(output, error), progress, publish)
+        )
+    return _tell(output, outcome, path)
+
+
+def _tell(output: Output, outcome: Outcome, path: str) -> int:
+    """Say what this rank has to say, and return its status, or end here where torch could hold it up."""
+    if outcome.error is not None:
+        output.error(outcome.error)
+    elif outcome.message is not None:
+        output.note(f"Error: {outcome.message}")
+    if outcome.report is not None and outcome.report["mismatch_count"]:
+        _show_mismatches(output, outcome.report, path)
+    if not outcome.whole:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(outcome.status)
+    return outcome.status
+
+
+def _read(output: Output, job: Job, path: str, routing: RouteOptions) -> RoutingTable:
+    """Read INPUT on a rank; usage errors become what all ranks can hear of."""
+    from hpplan.errors import UnusableRequest
+
+    if path == "-" and job.store_path is None and job.world_size > 1:
+        raise UnusableRequest("the workers of torchrun cannot share standard input; give INPUT as a file")
+    try:
+        return read_routes(output, path, routing)
+    except click.ClickException as error:
+        raise UnusableRequest(error.format_message()) from None
+
+
+def _launch(output: Output, path: str, routing: RouteOptions, workers: int, timeout: float) -> int:
+    """Start this very command on `workers` ranks; what is wrong with INPUT is said once, here."""
+    from hpplan.exchange.launch import launch
+    from hpplan.exchange.worker import check_size, require_torch
+
+    require_torch()
+    check_size(read_routes(output, path, routing), workers)
+    piped = output.sources.get("<stdin>")
+    arguments = ["--color", output.color, "exec", *_own_arguments()]
+    return launch(arguments, workers, timeout, None if piped is None else piped.text.encode())
+
+
+def _own_arguments() -> list[str]:
+    """Return the arguments of this command as they were given, less --launch, for its workers."""
+    context = click.get_current_context()
+    given = [
+        parameter
+        for parameter in context.command.params
+        if parameter.name != "launch"
+        and context.get_parameter_source(parameter.name or "") is click.core.ParameterSource.COMMANDLINE
+    ]
+    arguments: list[str] = []
+    for option in (one for one in given if isinstance(one, click.Option)):
+        value = context.params[option.name or ""]
+        arguments.append(option.opts[0] if option.is_flag else f"{option.opts[0]}={value}")
+    return [
+        *arguments,
+        "--",
+        *(context.params[one.name or ""] for one in given if isinstance(one, click.Argument)),
+    ]
+
+
+def _outside(output: Output, path: str, routing: RouteOptions) -> HpplanError:
+    """Return what to type instead; the number of ranks is INPUT's, which is read for it."""
+    from hpplan.errors import UnusableRequest
+
+    ranks = read_routes(output, path, routing).mesh.world_size
+    shown = "INPUT" if path == "-" else path
+    mesh = f" --mesh {routing.mesh_text}" if routing.mesh_text else ""
+    return UnusableRequest(
+        f"exec runs inside a job of {ranks} ranks. On this machine, type\n"
+        f"    hpplan exec {shown}{mesh} --launch {ranks}\n"
+        "or, on one host or several, with torchrun's options for where they meet,\n"
+        f"    torchrun --nproc-per-node {ranks} -m hpplan exec {shown}{mesh}"
+    )
+
+
+def _check_writable(report: str | None) -> None:
+    """Refuse a report file that cannot be written before anything runs."""
+    from hpplan.errors import UnusableRequest
+
+    if report is None or report == "-":
+        return
+    folder = os.path.dirname(os.path.realpath(report))  # noqa: PTH120 - of the file a link leads to
+    if not os.access(folder, os.W_OK) or os.path.isdir(report):  # noqa: PTH112
+        raise UnusableRequest(f"cannot write {report}: its folder is not there or not writable")
+
+
+def _spelled(output: Output, error: HpplanError) -> str:
+    """Render an error of this rank, for another rank to show."""
+    from hpplan.errors import InvalidInput
+
+    if isinstance(error, InvalidInput):
+        from hpplan.reports.concise import render
+
+        return render(error.diagnostics, output.sources).rstrip()
+    return str(error)
+
+
+def _show_mismatches(output: Output, report: dict[str, Any], path: str) -> None:
+    from hpplan.diagnostics import Diagnostic, Place
+    from hpplan.errors import InvalidInput
+    from hpplan.routing.exec_codes import CODES
+
+    codes = {code.id: code for code in CODES}
+    place = Place("<stdin>" if path == "-" else path)
+    found = [Diagnostic(codes[one["code"]], one["message"], place) for one in report["mismatches"]]
+    output.error(InvalidInput(found))
+    if report["mismatch_count"] > len(found):
+        output.note(f"… and {report['mismatch_count'] - len(found):,} more")
+
+
+def _screen(output: Output) -> Screen:
+    import shutil
+
+    from hpplan.reports.screen import Screen
+
+    if not sys.stdout.isatty():
+        return Screen(color=False)
+    return Screen(shutil.get_terminal_size().columns, output.use_color(sys.stdout))

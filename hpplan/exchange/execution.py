@@ -1,0 +1,87 @@
+"""What one rank of `hpplan exec` does between meeting and reporting: verify, measure, verify again."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Any
+
+import torch.distributed as dist
+
+from hpplan.exchange.feature_exchange import FeatureExchange
+from hpplan.exchange.group import ExchangeGroup
+from hpplan.exchange.ledger import seconds
+from hpplan.exchange.measure import Timings, measure
+from hpplan.exchange.verify import Verification, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import torch
+
+    from hpplan.exchange.session import Session
+    from hpplan.exchange.worker import Settings
+    from hpplan.routing.mesh import Mesh
+    from hpplan.routing.routes import RoutingTable
+
+
+def execute(
+    session: Session,
+    routes: RoutingTable,
+    settings: Settings,
+    device: torch.device,
+    progress: Callable[[int, int], None],
+) -> dict[str, Any]:
+    """Run this rank's routes; return what rank 0 needs for the report, as plain data.
+
+    Ranks of later pipeline stages have nothing to run.
+    """
+    result: dict[str, Any] = {"rank": session.rank, "host": socket.gethostname()}
+    route = routes.rank_route(session.rank)
+    if route is None:
+        return result
+    with session.deadman.limit(settings.timeout, "making process groups"):
+        group = ExchangeGroup.from_mesh(routes.mesh, session.ledger.patience, session.ledger)
+        together = _first_stage(routes.mesh, session.ledger.patience)
+    exchange = FeatureExchange.from_routes(routes, group)
+    checks: list[Verification] = []
+    timings = Timings()
+    if settings.verify:
+        checks.append(verify(exchange, routes, device, backward=settings.backward))
+    if settings.iterations:
+        timings = measure(
+            exchange,
+            routes.workload,
+            device,
+            iterations=settings.iterations,
+            warmup=settings.warmup,
+            backward=settings.backward,
+            progress=progress,
+            together=together,
+        )
+        if settings.verify:
+            # Once more, with other fingerprints: buffers in use for a while must not leak old rows.
+            checks.append(verify(exchange, routes, device, backward=settings.backward, salt=1))
+    own = route.input_splits[route.group_rank]
+    return {
+        **result,
+        "rows_produced": route.rows_produced,
+        "rows_sent": route.rows_sent,
+        "rows_received": route.rows_received,
+        "rows_kept": own,
+        "forward": timings.forward,
+        "backward": timings.backward,
+        "plain_forward": timings.plain_forward,
+        "plain_backward": timings.plain_backward,
+        "rows_verified": sum(check.rows for check in checks),
+        "mismatch_count": sum(check.total for check in checks),
+        "mismatches": [mismatch._asdict() for check in checks for mismatch in check.mismatches],
+    }
+
+
+def _first_stage(mesh: Mesh, timeout: float) -> dist.ProcessGroup | None:
+    """Return the group of all ranks that exchange; None where that is the whole job."""
+    if mesh.pp == 1:
+        return None
+    ranks = sorted(rank for parent in mesh.parents() for rank in parent)
+    group = dist.new_group(ranks, timeout=seconds(timeout), use_local_synchronization=True)
+    return group if isinstance(group, dist.ProcessGroup) else None

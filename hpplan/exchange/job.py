@@ -1,0 +1,81 @@
+"""What a launcher told this process: its rank, the size of the job, and where to meet. No torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hpplan.errors import UnusableRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+STORE_VARIABLE = "HPPLAN_STORE"
+"""Set by `--launch`: the file in which its workers meet."""
+
+_ATTEMPT = ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
+
+_NEEDED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+
+
+@dataclass(frozen=True)
+class Job:
+    """This process's place in a job of `world_size` ranks."""
+
+    rank: int
+    world_size: int
+    local_rank: int
+    address: str
+    port: int
+    store_path: str | None
+    """A file shared by all ranks; None where they meet at address and port."""
+    agent_holds_store: bool
+    """Whether torchrun's agent listens there, rather than rank 0."""
+    attempt: str
+    """Tells the ranks of one start from those of an earlier one in the same store."""
+
+    @property
+    def holds_store(self) -> bool:
+        """Whether this process listens for the others."""
+        return self.rank == 0 and not self.agent_holds_store and self.store_path is None
+
+    @property
+    def meeting_point(self) -> str:
+        """Where the ranks meet, for messages."""
+        return self.store_path or f"{self.address}:{self.port}"
+
+
+def job_from(environment: Mapping[str, str]) -> Job | None:
+    """Return the job that torchrun, or `--launch`, set up; None outside of one.
+
+    Raises UnusableRequest for a set-up that is not whole or makes no sense.
+    """
+    if "RANK" not in environment and "WORLD_SIZE" not in environment:
+        return None
+    store = environment.get(STORE_VARIABLE)
+    needed = _NEEDED[:3] if store else _NEEDED
+    missing = [name for name in needed if not environment.get(name)]
+    if missing:
+        raise UnusableRequest(
+            f"the environment sets up a job, but not {', '.join(missing)}; start it with torchrun"
+        )
+    rank, size, local = (_number(environment, name) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
+    if not 0 <= rank < size:
+        raise UnusableRequest(f"the environment says RANK={rank} of WORLD_SIZE={size}")
+    return Job(
+        rank=rank,
+        world_size=size,
+        local_rank=local,
+        address=environment.get("MASTER_ADDR", ""),
+        port=0 if store else _number(environment, "MASTER_PORT"),
+        store_path=store or None,
+        agent_holds_store=environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True",
+        attempt="/".join(environment.get(name, "") for name in _ATTEMPT),
+    )
+
+
+def _number(environment: Mapping[str, str], name: str) -> int:
+    text = environment[name].strip()
+    if not text.isascii() or not text.isdecimal() or len(text) > 9:  # noqa: PLR2004 - more digits than any job has ranks
+        raise UnusableRequest(f"the environment says {name}={environment[name]!r}, which is no whole number")
+    return int(text)

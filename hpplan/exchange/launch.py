@@ -1,0 +1,90 @@
+"""Local workers without torchrun: start them, wait, and make one exit status of theirs. No torch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hpplan.errors import ExecutionBroken
+from hpplan.exchange.job import STORE_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PAUSE = 0.05
+_MERCY = 3.0
+"""Seconds that a worker has to end by itself, after its time is up or it was asked to."""
+
+_WORST_FIRST = (70, 130, 3, 2, 1)
+"""Of different statuses, the one that says most."""
+
+
+def launch(arguments: Sequence[str], workers: int, timeout: float, stdin: bytes | None) -> int:
+    """Run `hpplan` with these arguments as ranks 0 to `workers` - 1 on this machine; return the status.
+
+    `stdin`, where there is any, is what each worker reads. Once a worker has
+    failed, the others have `timeout` seconds to find out and end.
+    """
+    with tempfile.TemporaryDirectory(prefix="hpplan-") as folder:
+        if stdin is not None:
+            Path(folder, "stdin").write_bytes(stdin)
+        started: list[subprocess.Popen[bytes]] = []
+        try:
+            for rank in range(workers):
+                started.append(_start(arguments, rank, workers, folder))  # noqa: PERF401 - those started are ended if one fails
+            _wait(started, timeout)
+        finally:
+            _end(started)
+    return merged([worker.returncode for worker in started])
+
+
+def merged(statuses: Sequence[int]) -> int:
+    """Return one exit status for all workers; one ended by a signal counts as execution broken off."""
+    found = {ExecutionBroken.exit_status if status < 0 else status for status in statuses}
+    return next((status for status in _WORST_FIRST if status in found), max(found))
+
+
+def _start(arguments: Sequence[str], rank: int, workers: int, folder: str) -> subprocess.Popen[bytes]:
+    environment = {
+        # torchrun does the same: as many ranks as cores, each with as many threads, would crawl.
+        "OMP_NUM_THREADS": "1",
+        **os.environ,
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(workers),
+        "LOCAL_WORLD_SIZE": str(workers),
+        STORE_VARIABLE: str(Path(folder, "store")),
+    }
+    with contextlib.ExitStack() as stack:
+        spooled = Path(folder, "stdin")
+        stdin = stack.enter_context(spooled.open("rb")) if spooled.exists() else subprocess.DEVNULL
+        return subprocess.Popen([sys.executable, "-m", "hpplan", *arguments], env=environment, stdin=stdin)
+
+
+def _wait(workers: Sequence[subprocess.Popen[bytes]], timeout: float) -> None:
+    """Wait until all workers have ended, or one failed and the others had their time."""
+    deadline = None
+    while any(worker.poll() is None for worker in workers):
+        if deadline is None and any(worker.returncode for worker in workers):
+            deadline = time.monotonic() + timeout + _MERCY
+        if deadline is not None and time.monotonic() > deadline:
+            return
+        time.sleep(_PAUSE)
+
+
+def _end(workers: Sequence[subprocess.Popen[bytes]]) -> None:
+    """End the workers that are still there: politely, then not."""
+    for stop in (signal.SIGTERM, signal.SIGKILL):
+        for worker in workers:
+            if worker.poll() is None:
+                worker.send_signal(stop)
+        deadline = time.monotonic() + _MERCY
+        while any(worker.poll() is None for worker in workers) and time.monotonic() < deadline:
+            time.sleep(_PAUSE)

@@ -1,0 +1,179 @@
+"""One rank's stay in a job: the rendezvous, devices, process groups, and a common end."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch._C._distributed_c10d import FileStore, PrefixStore, TCPStore
+
+from hpplan import __version__
+from hpplan.errors import ExecutionBroken, UnusableRequest
+from hpplan.exchange.deadman import Deadman
+from hpplan.exchange.ledger import Ledger, PeersFailed, first_line, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch._C._distributed_c10d import Store
+
+    from hpplan.exchange.job import Job
+    from hpplan.exchange.ledger import Fault
+
+_FAREWELL = 5.0
+_LAST_WORDS = 1.0
+"""Seconds for which the rank that holds the store stays for the others, the second when some are lost."""
+
+Judge = Callable[[list[dict[str, Any]]], "Fault | None"]
+"""Looks at every rank's note, by rank; returns why they do not go together, or None."""
+
+
+class Backend(NamedTuple):
+    """A device type and the collectives that go with it."""
+
+    name: str
+    device_type: str
+
+    @property
+    def configuration(self) -> str:
+        """The backend as torch takes it: small notes always travel between CPUs, on gloo."""
+        return "cpu:gloo" if self.device_type == "cpu" else f"cpu:gloo,{self.device_type}:{self.name}"
+
+
+BACKENDS = (Backend("nccl", "cuda"), Backend("hccl", "npu"), Backend("gloo", "cpu"))
+"""In the order in which `auto` tries them."""
+
+
+def choose_backend(backend: str, device: str) -> Backend:
+    """Return the backend for what the user asked for, each `auto` or a name.
+
+    Raises UnusableRequest where the two do not go together or the device is
+    not there.
+    """
+    fitting = [
+        one for one in BACKENDS if backend in ("auto", one.name) and device in ("auto", one.device_type)
+    ]
+    if not fitting:
+        raise UnusableRequest(f"--backend {backend} does not run on --device {device}")
+    for one in fitting:
+        if _is_there(one.device_type):
+            return one
+    wanted = fitting[0]
+    needs = "a torch_npu that sees an NPU" if wanted.device_type == "npu" else "a torch that sees a GPU"
+    raise UnusableRequest(f"{wanted.name} needs {needs}, and there is none here; use --device cpu")
+
+
+def _is_there(device_type: str) -> bool:
+    if device_type == "cuda":
+        return torch.cuda.is_available() and dist.is_nccl_available()
+    if device_type == "npu":
+        try:
+            import torch_npu  # type: ignore[import-not-found]
+        except ImportError:
+            return False
+        return bool(torch_npu.npu.is_available())
+    return dist.is_gloo_available()
+
+
+class Session:
+    """What a rank shares with the others from the rendezvous on: the store's ledger."""
+
+    def __init__(self, job: Job, timeout: float) -> None:
+        """Come to the rendezvous; raise ExecutionBroken where there is none within the timeout."""
+        self.job = job
+        self.deadman = Deadman(job.rank)
+        patience = timeout * 3 / 4
+        with self.deadman.limit(timeout, f"waiting for the rendezvous at {job.meeting_point}"):
+            try:
+                store = _store(job, patience)
+            except RuntimeError as error:
+                raise ExecutionBroken(
+                    f"rank {job.rank} finds no rendezvous at {job.meeting_point}: {first_line(error)}"
+                ) from None
+        self._store = PrefixStore(f"hpplan/{job.attempt}", store)
+        self.ledger = Ledger(self._store, range(job.world_size), job.rank, timeout)
+
+    @property
+    def rank(self) -> int:
+        """This process's rank in the whole job."""
+        return self.job.rank
+
+    def meet(self, note: Mapping[str, Any], judge: Judge) -> None:
+        """Show rank 0 a note; go on once it has seen everyone's and found that they go together.
+
+        Raises PeersFailed on every rank otherwise.
+        """
+        here = {"version": __version__, "host": socket.gethostname(), **note}
+        self.ledger.set(f"hello/{self.rank}", json.dumps(here))
+        if self.rank == 0:
+            fault = judge([json.loads(text) for text in self.collect("hello", "come to the rendezvous")])
+            if fault is not None:
+                raise PeersFailed(self.ledger.declare(fault.reason, fault.status))
+            self.ledger.set("go", "")
+        else:
+            self.ledger.wait_for(["go"], "meeting")
+
+    def collect(self, key: str, failing_to: str) -> list[str]:
+        """Return what every rank wrote under `key`, by rank.
+
+        Raises PeersFailed on every rank, naming those that failed to.
+        """
+        missing = self.ledger.absent(
+            [f"{key}/{rank}" for rank in self.ledger.ranks], f"waiting to {failing_to}"
+        )
+        if missing:
+            names = ", ".join(name.rpartition("/")[2] for name in missing)
+            many = "ranks" if len(missing) > 1 else "rank"
+            reason = f"{many} {names} did not {failing_to} within {self.ledger.timeout:g} s"
+            raise PeersFailed(self.ledger.declare(reason))
+        return [self.ledger.read(f"{key}/{rank}") or "" for rank in self.ledger.ranks]
+
+    def start(self, backend: Backend) -> torch.device:
+        """Initialize torch.distributed; return this rank's device."""
+        device = torch.device("cpu")
+        if backend.device_type != "cpu":
+            accelerator = getattr(torch, backend.device_type)
+            count = accelerator.device_count()
+            if self.job.local_rank >= count:
+                self.ledger.refuse(
+                    f"it is number {self.job.local_rank} on its host, which has {count} devices"
+                )
+            device = torch.device(backend.device_type, self.job.local_rank)
+            accelerator.set_device(device)
+        with self.deadman.limit(self.ledger.timeout, "connecting to the other ranks"):
+            try:
+                dist.init_process_group(
+                    backend.configuration,
+                    store=PrefixStore("groups", self._store),
+                    rank=self.rank,
+                    world_size=self.job.world_size,
+                    timeout=seconds(self.ledger.patience),
+                )
+            except RuntimeError as error:
+                self.ledger.break_off("connecting", first_line(error))
+        return device
+
+    def leave(self, *, broken: bool = False) -> None:
+        """Part from the others: whoever holds the store goes last."""
+        self.ledger.part(_LAST_WORDS if broken else _FAREWELL, waits=self.job.holds_store)
+        if not broken and dist.is_initialized():
+            with self.deadman.limit(_FAREWELL, "leaving the process groups"):
+                dist.destroy_process_group()
+
+
+def _store(job: Job, patience: float) -> Store:
+    if job.store_path is not None:
+        return FileStore(job.store_path, job.world_size)
+    return TCPStore(
+        job.address,
+        job.port,
+        job.world_size,
+        job.holds_store,
+        timeout=seconds(patience),
+        wait_for_workers=False,
+        multi_tenant=True,
+    )

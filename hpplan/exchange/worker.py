@@ -1,0 +1,233 @@
+"""One rank of `hpplan exec`: meet, verify, measure, and end together with all others."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable  # noqa: TC003 - the fields of a NamedTuple
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hpplan.errors import ExecutionBroken, HpplanError, UnusableRequest
+from hpplan.exchange.termination import Terminated, Termination
+
+if TYPE_CHECKING:
+    from hpplan.exchange.job import Job
+    from hpplan.exchange.ledger import Fault
+    from hpplan.exchange.session import Backend, Session
+    from hpplan.routing.routes import RoutingTable
+
+
+_INTERRUPTED = 130
+
+_LAST_RESORT = 5
+"""Seconds for the interpreter to end after a bug."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says about a run. `timeout` is in seconds."""
+
+    backend: str = "auto"
+    device: str = "auto"
+    dtype: str | None = None
+    """Instead of the workload's."""
+    iterations: int = 20
+    warmup: int = 3
+    backward: bool = True
+    verify: bool = True
+    timeout: float = 60.0
+
+
+class Outcome(NamedTuple):
+    """How a rank's run ended. Rank 0 has a report of all ranks where it went well."""
+
+    status: int
+    report: dict[str, Any] | None = None
+    message: str | None = None
+    """What this rank tells people; one rank speaks for all."""
+    error: HpplanError | None = None
+    """What this rank itself could not do, to be shown in full."""
+    whole: bool = True
+    """Whether the process can end by itself; after a broken collective torch's threads may hold it."""
+
+
+class Callbacks(NamedTuple):
+    """What a rank calls to read and to show.
+
+    `load` reads the routes and may raise; `spell` renders what it raised for
+    rank 0 to show; `publish` takes the report on rank 0 and may raise too, in
+    time for the other ranks to end with the same status.
+    """
+
+    load: Callable[[], RoutingTable]
+    spell: Callable[[HpplanError], str]
+    progress: Callable[[int, int], None]
+    publish: Callable[[dict[str, Any]], None]
+
+
+class Prepared(NamedTuple):
+    """What a rank needs before it meets the others."""
+
+    routes: RoutingTable
+    backend: Backend
+
+
+def require_torch() -> None:
+    """Raise UnusableRequest, with what to install, where there is no torch."""
+    if find_spec("torch") is None:
+        raise UnusableRequest("exec needs PyTorch, which is not installed; type: pip install 'hpplan[exec]'")
+
+
+def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
+    """Run this rank's part of the job, and end together with the other ranks.
+
+    Raises UnusableRequest where torch is missing; all else is in the outcome.
+    """
+    require_torch()
+    # Sockets that peers closed are no news by then; torch reads this when it is imported.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    with Termination() as termination:
+        try:
+            worker = _Worker(job, settings, termination)
+        except ExecutionBroken as error:
+            lost = str(error)
+        except Terminated:
+            lost = f"rank {job.rank} was stopped (SIGTERM) before it had met the others"
+        else:
+            return worker.run(callbacks)
+        # Ranks that have not met cannot agree on who speaks: one of each host does.
+        message = lost if job.local_rank == 0 else None
+        return Outcome(ExecutionBroken.exit_status, message=message, whole=False)
+
+
+class _Worker:
+    """The run of one rank, from the rendezvous to its outcome."""
+
+    def __init__(self, job: Job, settings: Settings, termination: Termination) -> None:
+        from hpplan.exchange.session import Session
+
+        self.settings = settings
+        self.session: Session = Session(job, settings.timeout)
+        termination.ledger = self.session.ledger
+
+    def run(self, callbacks: Callbacks) -> Outcome:
+        from hpplan.exchange.ledger import PeersFailed
+
+        ledger, trouble = self.session.ledger, None
+        try:
+            prepared = self._prepare(callbacks.load)
+            trouble = prepared if isinstance(prepared, HpplanError) else None
+            self._meet(prepared, callbacks.spell)
+            assert isinstance(prepared, Prepared)
+            report = self._exchange(prepared, callbacks)
+        except PeersFailed as failure:
+            fault = failure.fault
+        except HpplanError as error:
+            trouble = error
+            fault = ledger.declare(f"rank {ledger.rank}: {error}", error.exit_status, ledger.rank)
+        except Terminated:
+            fault = self._stopped()
+        except KeyboardInterrupt:
+            fault = ledger.declare(f"rank {ledger.rank} was interrupted", _INTERRUPTED)
+        except Exception as error:
+            ledger.declare(f"rank {ledger.rank} failed with {type(error).__name__}: {error}")
+            self.session.leave(broken=True)
+            # Threads of a broken process group can hold up the interpreter on its way out.
+            signal.alarm(_LAST_RESORT)
+            raise
+        else:
+            self.session.leave()
+            return Outcome(int(report["verified"] is False), report if ledger.rank == 0 else None)
+        self.session.leave(broken=True)
+        if fault.speaker != ledger.rank:
+            return Outcome(fault.status, whole=False)
+        return Outcome(fault.status, message=fault.reason, error=trouble, whole=False)
+
+    def _stopped(self) -> Fault:
+        """Find out why the launcher stops this rank: because of a peer, as a rule."""
+        from hpplan.exchange.ledger import PeersFailed
+
+        try:
+            self.session.ledger.break_off("running", "the launcher stopped the job (SIGTERM)")
+        except PeersFailed as failure:
+            return failure.fault
+
+    def _prepare(self, load: Callable[[], RoutingTable]) -> Prepared | HpplanError:
+        """Do what can go wrong on this rank alone; return what went wrong, for all to hear of it."""
+        from hpplan.exchange.session import choose_backend
+
+        try:
+            routes = load()
+            if self.settings.dtype is not None:
+                routes = replace(routes, workload=replace(routes.workload, dtype=self.settings.dtype))
+            check_size(routes, self.session.job.world_size)
+            return Prepared(routes, choose_backend(self.settings.backend, self.settings.device))
+        except HpplanError as error:
+            return error
+
+    def _meet(self, prepared: Prepared | HpplanError, spell: Callable[[HpplanError], str]) -> None:
+        if isinstance(prepared, HpplanError):
+            self.session.meet({"status": prepared.exit_status, "trouble": spell(prepared)}, find_fault)
+        else:
+            how = {
+                **asdict(self.settings),
+                "backend": prepared.backend.name,
+                "device": prepared.backend.device_type,
+            }
+            self.session.meet({"digest": prepared.routes.digest, "settings": how}, find_fault)
+
+    def _exchange(self, prepared: Prepared, callbacks: Callbacks) -> dict[str, Any]:
+        from hpplan.exchange.execution import execute
+        from hpplan.exchange.execution_report import execution_report
+
+        ledger = self.session.ledger
+        device = self.session.start(prepared.backend)
+
+        def pulse(done: int, total: int) -> None:
+            if ledger.rank == 0:
+                ledger.set("pulse", str(done))
+                callbacks.progress(done, total)
+
+        result = execute(self.session, prepared.routes, self.settings, device, pulse)
+        ledger.set(f"result/{ledger.rank}", json.dumps(result))
+        if ledger.rank:
+            ledger.wait_for(["end"], "waiting for the others to finish", pulse="pulse")
+            return {"verified": json.loads(ledger.read("end") or "null")}
+        results = [json.loads(text) for text in self.session.collect("result", "finish")]
+        report = execution_report(prepared.routes, self.settings, prepared.backend, results)
+        callbacks.publish(report)
+        ledger.set("end", json.dumps(report["verified"]))
+        return report
+
+
+def check_size(routes: RoutingTable, world_size: int) -> None:
+    """Raise UnusableRequest where the job has not the size of the mesh."""
+    mesh = routes.mesh
+    if mesh.world_size != world_size:
+        raise UnusableRequest(
+            f"the mesh {mesh} has {mesh.world_size} ranks, and the job runs on {world_size}; "
+            f"start {mesh.world_size} ranks, or route for a mesh of {world_size}"
+        )
+
+
+def find_fault(notes: list[dict[str, Any]]) -> Fault | None:
+    """Return why ranks that wrote these notes, by rank, cannot run together; None where they can."""
+    from hpplan.exchange.ledger import Fault
+
+    for rank, note in enumerate(notes):
+        if "trouble" in note:
+            who = f"rank {rank} on {note['host']}: " if rank else ""
+            return Fault(who + note["trouble"], 0, note["status"])
+    first = notes[0]
+    for rank, note in enumerate(notes):
+        for key, differ in (
+            ("version", "runs hpplan {0}, and rank 0 runs {1}"),
+            ("digest", "has other routes than rank 0: {0} and {1}"),
+            ("settings", "was started with other options than rank 0: {0} and {1}"),
+        ):
+            if note[key] != first[key]:
+                return Fault(f"rank {rank} on {note['host']} " + differ.format(note[key], first[key]), 0)
+    return None
