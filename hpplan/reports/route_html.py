@@ -158,26 +158,32 @@ def comparison_table(comparison: Comparison) -> str:
     nodes = comparison.links.ranks_per_node is not None
     timed = comparison.links.link is not None
     best = comparison.best
-    heads = ["way", "what it does", "collectives", "rows moved", "bytes moved", "busiest rank"]
-    heads += ["rows between nodes"] * nodes + ["estimated time"] * timed
     rows = []
     for way in comparison.ways:
         cells = [
-            f'<td class="words">{escape(way.summary)}{" (take this)" if way is best else ""}</td>',
-            f"<td>{len(way.steps)}</td><td>{way.rows:,}</td><td>{size(way.rows * comparison.row_bytes)}</td>",
-            f"<td>{size(way.busiest_rows * comparison.row_bytes)}</td>",
+            ("collectives", str(len(way.steps))),
+            ("rows moved", f"{way.rows:,}"),
+            ("bytes moved", size(way.rows * comparison.row_bytes)),
+            ("busiest rank", size(way.busiest_rows * comparison.row_bytes)),
         ]
         if nodes:
-            cells.append(f"<td>{way.rows_between_nodes:,}</td>")
+            cells.append(("rows between nodes", f"{way.rows_between_nodes:,}"))
         if timed:
-            cells.append(f"<td>{duration(way.seconds or 0.0)}</td>")
+            cells.append(("estimated time", duration(way.seconds or 0.0)))
+        heads = [name for name, _ in cells]
+        take = " <b>(take this)</b>" if way is best else ""
         mark = ' class="taken"' if way is best else ""
-        rows.append(f"<tr{mark}><th scope=row>{way.name}</th>{''.join(cells)}</tr>\n")
-    head = "".join(
-        f"<th scope=col{' class=words' if name == 'what it does' else ''}>{name}</th>" for name in heads
-    )
+        rows.append(
+            f'<tr{mark}><th scope="row">{way.name}</th>'
+            f'<td class="words">{escape(way.summary)}{take}</td>'
+            + "".join(f'<td data-name="{name}">{text}</td>' for name, text in cells)
+            + "</tr>\n"
+        )
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     return (
         f"<p>Take <b>{best.name}</b>: {comparison.reason}.</p>\n"
-        '<div class="scroll" tabindex="0" role="region" aria-label="Ways to move the features"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>\n{''.join(rows)}</tbody></table></div>"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Ways to move the features">'
+        '<table class="ways"><thead><tr><th scope="col">way</th>'
+        f'<th scope="col" class="words">what it does</th>{head}</tr></thead><tbody>\n'
+        f"{''.join(rows)}</tbody></table></div>"
     )

@@ -24,7 +24,7 @@ h2 {{ font-size: 1.15rem; margin: 2.2rem 0 .6rem; padding-bottom: .2rem;
 h3 {{ font-size: 1rem; margin: 1.2rem 0 .4rem; }}
 p {{ margin: .3rem 0 .8rem; max-width: 48rem; }}
 .quiet, figcaption, caption {{ color: var(--quiet); }}
-.cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: .7rem;
+.cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(9.2rem, 1fr)); gap: .7rem;
   margin: 1rem 0; padding: 0; list-style: none; }}
 .cards li {{ background: var(--card); border: 1px solid var(--line); border-radius: 6px;
   padding: .6rem .8rem; }}
@@ -40,15 +40,24 @@ caption {{ text-align: left; padding: .3rem 0; }}
 th, td {{ padding: .2rem .7rem; text-align: right; border-bottom: 1px solid var(--line);
   white-space: nowrap; }}
 th {{ font-weight: 600; }}
+thead th {{ white-space: normal; vertical-align: bottom; }}
 td.words, th.words {{ text-align: left; white-space: normal; min-width: 12rem; }}
 summary {{ cursor: pointer; margin: .6rem 0; }}
 .warnings li {{ margin: .3rem 0; }}
 .warnings b {{ color: var(--warn); }}
+table + .bars, .scroll + .bars {{ margin-top: 1.2rem; }}
 .taken {{ outline: 2px solid var(--ink); outline-offset: -2px; }}
 footer {{ margin-top: 2.5rem; color: var(--quiet); font-size: .85rem; }}
 @media (max-width: 34rem) {{
   dl {{ grid-template-columns: 1fr; gap: 0; }}
   dd {{ margin: 0 0 .5rem; }}
+  .ways thead {{ position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }}
+  .ways tr {{ display: block; margin: .6rem 0; padding: .4rem .6rem; border: 1px solid var(--line); }}
+  .ways th, .ways td {{ display: flex; justify-content: space-between; gap: 1rem; padding: .1rem 0;
+    border: 0; }}
+  .ways td::before {{ content: attr(data-name); color: var(--quiet); white-space: nowrap; }}
+  .ways td.words {{ display: block; }}
+  .ways td.words::before {{ content: none; }}
 }}
 @media print {{ .scroll {{ overflow: visible; }} }}
 {route_svg.STYLE}{route_bars.STYLE}{route_ribbon.STYLE}"""

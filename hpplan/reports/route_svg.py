@@ -42,7 +42,7 @@ STYLE = """\
 .heat .s3 { fill: var(--heat-3); }
 .heat .s4 { fill: var(--heat-4); }
 .heat .s5 { fill: var(--heat-5); }
-.heat .kept { stroke: var(--ink); stroke-width: 1.2; stroke-dasharray: 2.5 1.5; }
+.heat .kept { fill: none; stroke: var(--ink); stroke-dasharray: 2.5 1.5; }
 .heat .number { font-size: 11px; text-anchor: middle; dominant-baseline: central; pointer-events: none; }
 .heat .number.strong { fill: var(--on-heat); }
 """
@@ -53,7 +53,7 @@ LIGHT = """\
 """
 DARK = """\
 --page: #12171d; --ink: #e6ebf0; --line: #465361; --on-heat: #0b1016;
---heat-1: #17344d; --heat-2: #1d4a70; --heat-3: #245f92; --heat-4: #79b6e2; --heat-5: #cfe7f9;
+--heat-1: #1d4263; --heat-2: #245684; --heat-3: #2c6ca6; --heat-4: #79b6e2; --heat-5: #cfe7f9;
 """
 _FIRST_STRONG = 4
 """The shade from which numbers on it change their colour."""
@@ -137,23 +137,31 @@ def _square(
     view: RouteView, blocks: Blocks, line: int, column: int, rows: int, largest: int, cell: int, left: int
 ) -> str:
     shade = shade_of(rows, largest)
-    # The size says the same as the shade, for those who do not see the one from the other.
-    inner = cell * (0.5 + 0.45 * shade / SHADES)
+    inner = _side(cell, shade)
     gap = (cell - inner) / 2
     x, y = left + column * cell, _TOP + line * cell
     kept = line == column
     amount = f"{plural(rows, 'row')}, {size(rows * view.traffic.row_bytes)}"
     what = "stay here" if kept and blocks.kind == "rank" else f"to {blocks.name(column)}"
     text = (
-        f'<rect class="s{shade}{" kept" if kept else ""}" x="{x + gap:.4g}" y="{y + gap:.4g}" '
+        f'<rect class="s{shade}" x="{x + gap:.4g}" y="{y + gap:.4g}" '
         f'width="{inner:.3g}" height="{inner:.3g}">'
         f"<title>{escape(f'{blocks.name(line)} {what}: {amount}')}</title></rect>\n"
     )
+    if kept:
+        text += (
+            f'<rect class="kept" x="{x + 0.5:g}" y="{y + 0.5:g}" width="{cell - 1}" height="{cell - 1}"/>\n'
+        )
     if cell >= _NUMBERED_CELL:
         strong = " strong" if shade >= _FIRST_STRONG else ""
         middle = f'x="{x + cell / 2:g}" y="{y + cell / 2:g}"'
         text += f'<text class="number{strong}" {middle}>{short_count(rows)}</text>\n'
     return text
+
+
+def _side(cell: float, shade: int) -> float:
+    """Return the side of a square: it says the same as the shade, to those who cannot tell shades apart."""
+    return cell * (0.45 + 0.4 * shade / SHADES)
 
 
 def _legend(largest: int, left: int, top: int) -> Iterator[str]:
@@ -163,7 +171,7 @@ def _legend(largest: int, left: int, top: int) -> Iterator[str]:
         upto = largest * shade // SHADES
         if upto < before:
             continue
-        inner = 20 * (0.5 + 0.45 * shade / SHADES)
+        inner = _side(20, shade)
         gap = (20 - inner) / 2
         yield (
             f'<rect class="s{shade}" x="{x + gap:.4g}" y="{top + 10 + gap:.4g}" '
@@ -177,7 +185,7 @@ def _legend(largest: int, left: int, top: int) -> Iterator[str]:
         return
     y = top + 58
     yield (
-        f'<rect class="s1 kept" x="{left + 2}" y="{y}" width="10" height="10"/>\n'
+        f'<rect class="kept" x="{left + 2.5}" y="{y + 0.5}" width="9" height="9"/>\n'
         f'<text x="{left + 20}" y="{y + 9}">dashed: rows that stay where they are</text>\n'
     )
 
