@@ -16,7 +16,7 @@ from hpplan.documents.spelling import Spellings, spell_float, unwritable
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from hpplan.documents.scalars import Data
 
@@ -124,6 +124,16 @@ class _YamlWriter:
     def __init__(self) -> None:
         self.spell = Spellings()
         self.lines: list[str] = []
+        self.spellers: dict[type, Callable[[Data], str]] = {
+            str: self.spell.__getitem__,
+            int: str,
+            float: spell_float,
+            bool: _CONSTANTS.__getitem__,
+            type(None): _CONSTANTS.__getitem__,
+            dict: lambda _: "{}",
+            list: lambda _: "[]",
+            tuple: lambda _: "[]",
+        }
 
     def document(self, data: Data, order: _Order) -> str:
         if isinstance(data, (dict, list, tuple)) and data:
@@ -200,12 +210,4 @@ class _YamlWriter:
 
     def scalar(self, value: Data) -> str:
         """Spell a scalar or an empty collection."""
-        if isinstance(value, str):
-            return self.spell[value]
-        if value is None or isinstance(value, bool):
-            return _CONSTANTS[value]
-        if isinstance(value, int):
-            return str(value)
-        if isinstance(value, float):
-            return spell_float(value)
-        return "{}" if isinstance(value, dict) else "[]"
+        return self.spellers[type(value)](value)

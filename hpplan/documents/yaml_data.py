@@ -20,8 +20,9 @@ from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents import codes
 from hpplan.documents.json_data import collector_paused
 from hpplan.documents.limits import MAX_DEPTH, MAX_NODES, NUMBERED
-from hpplan.documents.scalars import Data, NumberTooLargeError, PlainScalars, resolve
+from hpplan.documents.scalars import Data, PlainScalars
 from hpplan.documents.yaml_parser import Event, check_printable, open_parser, syntax_failure
+from hpplan.documents.yaml_tags import collection_problem, tagged_scalar
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from hpplan.diagnostics import Path
     from hpplan.documents.source import Source
+    from hpplan.documents.yaml_tags import Problem
 
     Loops = tuple[Callable[[Event, int, bool], dict[str, Data]], Callable[[Event, int], list[Data]]]
 
@@ -36,7 +38,6 @@ Key = Any
 """A string, `_Merge`, or for a key that is not allowed anything at all."""
 
 _VERSIONS = (None, (1, 1), (1, 2))
-_TAG_PREFIX = "tag:yaml.org,2002:"
 
 
 class _StopError(Exception):
@@ -334,57 +335,24 @@ class _Builder:
         value: Any
         if event.tag is None:
             value = event.value if event.style else self.plain[event.value]
-        elif event.tag == "!":
-            value = event.value
         else:
-            value = self.tagged(event)
+            value, problem = tagged_scalar(event.tag, event.value)
+            self.tag_problem(event, problem)
         if event.anchor is not None:
             anchored = self.anchors[event.anchor] = _Anchored()
             anchored.ready = True
             anchored.value = value
         return value
 
-    def tagged(self, event: Event) -> Data:
-        spelled = event.value
-        name = event.tag.removeprefix(_TAG_PREFIX)
-        if name == event.tag or name not in _KNOWN_TAGS:
-            self.unknown_tag(event)
-            return spelled
-        if name == "str":
-            return spelled
-        try:
-            value = resolve(spelled)
-        except NumberTooLargeError:
-            self.report(codes.NUMBER_TOO_LARGE, "a number that is too large", event)
-            return None
-        if name == "float" and type(value) is int:
-            try:
-                return float(value)
-            except OverflowError:
-                self.report(codes.NUMBER_TOO_LARGE, "a number that is too large", event)
-                return None
-        if type(value) is not _SCALAR_TAGS.get(name):
-            self.wrong_tag(event, name)
-        return value
-
-    def unknown_tag(self, event: Event) -> None:
-        shown = event.tag.replace(_TAG_PREFIX, "!!")
-        self.report(codes.UNKNOWN_TAG, f"the tag {shown} is not known", event, hint="remove the tag")
-
-    def wrong_tag(self, event: Event, name: str) -> None:
-        self.report(
-            codes.WRONG_TAG, f"this value is no !!{name}", event, hint="correct the value or remove the tag"
-        )
+    def tag_problem(self, event: Event, problem: Problem | None) -> None:
+        if problem is not None:
+            code, message, hint = problem
+            self.report(code, message, event, hint=hint)
 
     def decorated_collection(self, event: Event, kind: type, depth: int, numbered: bool) -> Data:
         """Build a list or mapping that has an anchor or a tag."""
         is_mapping = kind is MappingStartEvent
-        if event.tag is not None and event.tag not in {"!", _TAG_PREFIX + ("map" if is_mapping else "seq")}:
-            name = event.tag.removeprefix(_TAG_PREFIX)
-            if name in _KNOWN_TAGS and name != event.tag:
-                self.wrong_tag(event, name)
-            else:
-                self.unknown_tag(event)
+        self.tag_problem(event, collection_problem(event.tag, dict if is_mapping else list))
         if event.anchor is None:
             return self.mapping(event, depth + 1, numbered) if is_mapping else self.sequence(event, depth + 1)
         anchored = self.anchors[event.anchor] = _Anchored()
@@ -434,7 +402,3 @@ class _PlainKeys(dict[str, Any]):
     def __missing__(self, text: str) -> Key:
         value = self[text] = self._plain[text]
         return value
-
-
-_SCALAR_TAGS: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "null": type(None)}
-_KNOWN_TAGS = {*_SCALAR_TAGS, "map", "seq"}
