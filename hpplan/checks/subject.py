@@ -77,7 +77,7 @@ class Subject:
         """FQN to entry, for the entries that are boundaries."""
         return {fqn: entry for fqn, entry in self.plan.param_plan.items() if is_boundary(entry)}
 
-    @cached_property
+    @property
     def active_axes(self) -> frozenset[str]:
         """The axes over which boundaries redistribute.
 
@@ -85,14 +85,25 @@ class Subject:
         `parallel_dims`. Where nothing says which axes are active, every axis
         that a contract names is. `ep` is none: expert groups reshape the ranks.
         """
+        return self._axes[0]
+
+    @property
+    def axes_from(self) -> str:
+        """What says which axes are active."""
+        return self._axes[1]
+
+    @cached_property
+    def _axes(self) -> tuple[frozenset[str], str]:
         if self.mesh is not None:
-            return frozenset(axis for axis, size in self.mesh.axes.items() if size > 1)
+            return frozenset(axis for axis, size in self.mesh.axes.items() if size > 1), "--mesh"
         data = self.plan.data
         if "mesh_dim_names" in data:
-            return frozenset(data["mesh_dim_names"]) - {"ep"}
+            return frozenset(data["mesh_dim_names"]) - {"ep"}, "mesh_dim_names"
         if "parallel_dims" in data:
-            return frozenset(axis for axis in ("pp", "dp", "cp", "tp") if self.plan.size(axis) > 1)
-        return frozenset(axis for _, _, _, layout in self.contracts() for axis in layout) - {"ep"}
+            sized = (axis for axis in ("pp", "dp", "cp", "tp") if self.plan.size(axis) > 1)
+            return frozenset(sized), "parallel_dims"
+        named = frozenset(axis for _, _, _, layout in self.contracts() for axis in layout)
+        return named - {"ep"}, "the placements, as the plan names no active axes"
 
     def contracts(self) -> Iterator[tuple[str, str, str, Mapping[str, str]]]:
         """Yield FQN, field, tensor and placements of everything in the four contract fields."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from hpplan.checks.run import CheckRun
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Code, Diagnostic
-    from hpplan.routing.mesh import Mesh
 
 FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sarif")
 """The keys of `hpplan.reports.formats.FORMATS`; a test holds the two together."""
@@ -74,7 +73,7 @@ def command(
     """
     only_one_standard_input((*files, rules_file, strategies_file))
     selected, ignored = _codes("--select", select), _codes("--ignore", ignore)
-    run = _run(output, files, rules_file, strategies_file, model_type, _mesh(mesh_text))
+    run = _run(output, files, rules_file, strategies_file, model_type, mesh_text)
     findings = [
         *run.blocking,
         *(
@@ -98,13 +97,21 @@ def _run(
     rules_file: str | None,
     strategies_file: str | None,
     model_type: str | None,
-    mesh: Mesh | None,
+    mesh_text: str | None,
 ) -> CheckRun:
     from hpplan.checks.run import CheckRun
     from hpplan.documents.reader import read_document
+    from hpplan.documents.source import Source
     from hpplan.errors import InvalidInput
+    from hpplan.routing.mesh import parse_mesh
 
-    run = CheckRun(model_type, mesh)
+    run = CheckRun(model_type)
+    if mesh_text is not None:
+        output.sources.add(Source("--mesh", mesh_text, "yaml"))
+        try:
+            run.mesh = parse_mesh(mesh_text)
+        except InvalidInput as failure:
+            run.blocking.extend(failure.diagnostics)
     steps = [(run.use_rules, rules_file), (run.use_strategies, strategies_file)]
     for step, path in [*steps, *((run.check, path) for path in files)]:
         if path is not None:
@@ -158,19 +165,6 @@ def _summary(findings: list[Diagnostic], files: int) -> str:
     plurals = {"error": "errors", "warning": "warnings", "info": "infos"}
     told = [f"{count} {level if count == 1 else plurals[level]}" for level, count in counts.items() if count]
     return f"{', '.join(told)} in {where}." if told else f"No findings in {where}."
-
-
-def _mesh(text: str | None) -> Mesh | None:
-    if text is None:
-        return None
-    from hpplan.errors import InvalidInput
-    from hpplan.routing.mesh import parse_mesh
-
-    try:
-        return parse_mesh(text)
-    except InvalidInput as failure:
-        told = "; ".join(f"{item.code.id} {item.message}" for item in failure.diagnostics)
-        raise click.BadParameter(told, param_hint="'--mesh'") from None
 
 
 def _codes(option: str, texts: Iterable[str]) -> frozenset[Code] | None:

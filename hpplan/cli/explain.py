@@ -1,0 +1,106 @@
+"""`hpplan explain`: what a code means, what a plan amounts to, what it says about one module."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from hpplan.cli.inputs import only_one_standard_input, rule_options
+
+if TYPE_CHECKING:
+    from hpplan.checks.subject import Subject
+    from hpplan.cli.output import Output
+
+
+@click.command("explain", short_help="Explain a code, a plan, or one module of a plan.")
+@click.argument("subject", metavar="CODE|PLAN")
+@click.argument("fqn", required=False)
+@rule_options
+@click.option(
+    "--mesh", "mesh_text", metavar="AXES", help="Take the active axes of this mesh, such as dp=2,cp=2,tp=4."
+)
+@click.pass_obj
+def command(
+    output: Output,
+    subject: str,
+    fqn: str | None,
+    rules_file: str | None,
+    strategies_file: str | None,
+    model_type: str | None,
+    mesh_text: str | None,
+) -> None:
+    """Explain a code, a plan, or one module of a plan.
+
+    With a CODE (its id or name): what it finds, why it hurts, an example, and
+    what to do. With a PLAN: its boundaries by class and form, and the
+    collectives of one forward. With a PLAN and an FQN: the module's entry,
+    class and form, the collectives on each side, and what normalizing does to
+    it and why.
+    """
+    from hpplan.checks.registry import find_code
+
+    code = find_code(subject)
+    if code is not None and fqn is None:
+        output.result(f"{code.id} {code.name} ({code.severity})\n\n{code.doc}")
+        return
+    only_one_standard_input((subject, rules_file, strategies_file))
+    found = _subject(output, subject, rules_file, strategies_file, model_type, mesh_text)
+    if fqn is None:
+        from hpplan.reports.explain_plan import render as render_plan
+
+        terminal = sys.stdout.isatty()
+        output.result(render_plan(found, terminal=terminal, color=output.use_color(sys.stdout)))
+        return
+    from hpplan.reports.explain_fqn import render as render_fqn
+
+    _check_fqn(found, fqn)
+    output.result(render_fqn(found, fqn, output.sources))
+
+
+def _subject(
+    output: Output,
+    path: str,
+    rules_file: str | None,
+    strategies_file: str | None,
+    model_type: str | None,
+    mesh_text: str | None,
+) -> Subject:
+    from hpplan.checks.subject import Subject
+    from hpplan.cli.inputs import RuleInputs, read_plan
+    from hpplan.errors import UnusableRequest
+    from hpplan.routing.mesh import parse_mesh
+
+    mesh = None if mesh_text is None else parse_mesh(mesh_text)
+    inputs = RuleInputs(output, rules_file, strategies_file)
+    try:
+        plan = read_plan(output, path)
+    except UnusableRequest as failure:
+        raise UnusableRequest(_no_such_code(path) or str(failure)) from None
+    return Subject(plan, inputs.rules(plan), inputs.strategies, model_type, mesh)
+
+
+def _no_such_code(text: str) -> str | None:
+    """Return what to say where somebody most likely meant a code."""
+    from hpplan.checks.nearest import nearest_field
+    from hpplan.checks.registry import all_codes
+
+    if re.fullmatch("(?i)hp[0-9]+", text):
+        return f"There is no code {text.upper()}."
+    near = nearest_field(text.lower(), [code.name for code in all_codes()])
+    return f"There is neither a file nor a code called '{text}'. Did you mean {near}?" if near else None
+
+
+def _check_fqn(subject: Subject, fqn: str) -> None:
+    from hpplan.checks.nearest import NearestFqn
+    from hpplan.errors import UnusableRequest
+
+    known = {**subject.plan.param_plan, **subject.facts.classes}
+    if fqn not in known:
+        hint = NearestFqn(known).hint(fqn)
+        raise UnusableRequest(
+            f"The plan {subject.plan.place.document} says nothing about '{fqn}'."
+            + (f" {hint[0].upper()}{hint[1:]}" if hint else "")
+        )

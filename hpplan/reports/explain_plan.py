@@ -1,0 +1,93 @@
+"""What a plan amounts to: its boundaries by class and form, and the collectives of one forward."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hpplan.checks.folding import fold
+from hpplan.checks.forms import FORMS, Forms
+from hpplan.documents.writer import natural_key
+from hpplan.plan.model import is_boundary
+from hpplan.reports.changes import summarize
+from hpplan.reports.concise import visible
+from hpplan.reports.tables import plain_table, terminal_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hpplan.checks.forms import Form
+    from hpplan.checks.subject import Subject
+    from hpplan.plan.model import Plan
+
+    Tabulate = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[int]], str]
+
+
+def render(subject: Subject, *, terminal: bool = False, color: bool = False) -> str:
+    """Return a few lines and two tables; the second counts before and after normalizing."""
+    plan = subject.plan
+    forms = Forms(subject)
+    axes = ", ".join(in_mesh_order(subject.active_axes)) or "none"
+    entries = _count(len(plan.param_plan), "entry", "entries")
+    boundaries = _count(len(subject.boundaries), "boundary", "boundaries")
+    text = (
+        f"{visible(plan.place.document)}: {entries}, {boundaries}\n"
+        f"active axes: {visible(axes)} (from {subject.axes_from})\n"
+        f"normalizing: {summarize(subject.normalized.changes)}\n"
+    )
+    if not subject.boundaries:
+        return text
+    tabulate: Tabulate = partial(terminal_table, title="", color=color) if terminal else plain_table
+    return f"{text}\n{_boundaries(subject, forms, tabulate)}\n{_collectives(subject, forms, tabulate)}"
+
+
+def in_mesh_order(axes: frozenset[str]) -> list[str]:
+    """Return axes in the order they have where no mesh says otherwise."""
+    usual = [axis for axis in ("pp", "dp", "cp", "tp") if axis in axes]
+    return [*usual, *sorted(axes.difference(usual))]
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _boundaries(subject: Subject, forms: Forms, tabulate: Tabulate) -> str:
+    groups: dict[tuple[str, Form], list[str]] = {}
+    for fqn, entry in subject.boundaries.items():
+        class_name = subject.plan.boundary_classes.get(fqn, "(no class)")
+        groups.setdefault((class_name, forms.form(fqn, entry)), []).append(fqn)
+    order = {form: number for number, form in enumerate(FORMS)}
+    rows = [
+        (class_name, form, str(len(fqns)), " ".join(fold(fqns)))
+        for (class_name, form), fqns in sorted(
+            groups.items(), key=lambda item: (natural_key(item[0][0]), order[item[0][1]])
+        )
+    ]
+    return tabulate(("class", "form", "boundaries", "FQNs"), rows, (2,))
+
+
+def _collectives(subject: Subject, forms: Forms, tabulate: Tabulate) -> str:
+    """Count what the boundaries do in one forward, and what is left of it after the passes."""
+    before = _counted(subject.plan, forms)
+    after = _counted(subject.normalized.plan, forms)
+    if not before and not after:
+        return "no boundary redistributes anything over the active axes\n"
+    rows = [
+        (operation, axis, what, side, str(before[key]), str(after[key]))
+        for key in sorted({*before, *after})
+        for operation, axis, what, side in [key]
+    ]
+    total = ("total", "", "", "", str(sum(before.values())), str(sum(after.values())))
+    return tabulate(
+        ("per forward", "axis", "dimension", "side", "plan", "normalized"), [*rows, total], (4, 5)
+    )
+
+
+def _counted(plan: Plan, forms: Forms) -> Counter[tuple[str, str, str, str]]:
+    return Counter(
+        (step.operation, step.axis, step.what, step.side)
+        for entry in plan.param_plan.values()
+        if is_boundary(entry)
+        for step in forms.steps(entry)
+    )
