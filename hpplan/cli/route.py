@@ -13,8 +13,11 @@ from hpplan.cli.route_inputs import RouteOptions, make_folder, read_route_input,
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
+    from hpplan.cli.route_inputs import RouteInput
+    from hpplan.reports.route_formats import RouteFormat
     from hpplan.reports.route_view import RouteView
     from hpplan.reports.screen import Screen
+    from hpplan.routing.comparison import Links
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.traffic import Link
 
@@ -31,10 +34,23 @@ if TYPE_CHECKING:
     "--ranks-per-node", type=click.IntRange(min=1), metavar="N", help="Fold large matrices to nodes."
 )
 @click.option(
+    "--node-bandwidth",
+    type=float,
+    metavar="GB/S",
+    help="Of a rank's link to ranks of its own node, for --compare. Default: that of --bandwidth.",
+)
+@click.option(
+    "--compare",
+    "comparing",
+    is_flag=True,
+    help="Show the ways to move the features side by side, and which of them to take.",
+)
+@click.option(
     "--format",
     "format_name",
     metavar="F",
-    help="table, json, yaml or csv. Default: by the name of FILE, else table.",
+    help="table, json, yaml, csv, html (a page) or svg (its heat map). Default: by the name of FILE, "
+    "else table.",
 )
 @click.option(
     "--export",
@@ -52,15 +68,20 @@ def command(
     bandwidth: float | None,
     latency: float | None,
     ranks_per_node: int | None,
+    node_bandwidth: float | None,
     format_name: str | None,
     export: str | None,
     output_file: str | None,
+    *,
+    comparing: bool,
     **options: Any,  # noqa: ANN401 - the fields of RouteOptions
 ) -> int:
     """Preview the exchange of INPUT on a mesh: a workload, a plan with feature_exchange, or a routing table.
 
     A plan's parallel_dims are its mesh; a workload needs --mesh. Warnings go
-    to standard error, and do not change the exit status.
+    to standard error, and do not change the exit status. Of an INPUT with many
+    micro-batches, statistics are shown for each assignment policy, unless one
+    is picked with --micro-batch.
     """
     from hpplan.reports.route_formats import FORMATS, format_of
 
@@ -70,39 +91,76 @@ def command(
         raise click.BadParameter(f"'{format_name}' is not one of {known}.", param_hint="'--format'")
     if export is not None and format_name is not None:
         raise click.UsageError("--export has a format of its own; leave out --format")
-    link = _link(bandwidth, latency)
-    view = _view(output, path, RouteOptions(**options), link, ranks_per_node)
+    links = _links(bandwidth, latency, ranks_per_node, node_bandwidth)
+    routing = RouteOptions(**options)
+    found = read_route_input(output, path, routing, several=True)
+    screen = _screen(output, output_file)
+    if found.micro_batches:
+        _only_statistics({"--rank": rank is not None, "--export": export is not None, "--compare": comparing})
+        from hpplan.cli.route_analyses import statistics_text
+
+        _write(output, output_file, statistics_text(found, routing, links, chosen.name, screen))
+        return 0
+    view = _view(output, found, routing, links)
     world = view.table.mesh.world_size
     if rank is not None and rank >= world:
         raise click.BadParameter(f"the mesh has ranks 0 to {world - 1}.", param_hint="'--rank'")
     if export is not None:
+        if comparing:
+            raise click.UsageError("--export writes one table; leave out --compare")
         _export(output, view.table, export, rank, output_file)
         return 0
-    screen = _screen(output, output_file)
-    if rank is None:
-        text = chosen.table(view, screen)
-    elif chosen.rank is None:
-        raise click.UsageError(f"--format {chosen.name} shows all ranks; leave out --rank")
-    else:
-        text = chosen.rank(view, rank, screen)
-    _write(output, output_file, text)
+    _write(output, output_file, _text(view, links, chosen, rank, screen, comparing=comparing))
     return 0
 
 
-def _view(
-    output: Output, path: str, options: RouteOptions, link: Link | None, ranks_per_node: int | None
-) -> RouteView:
+def _text(
+    view: RouteView, links: Links, chosen: RouteFormat, rank: int | None, screen: Screen, *, comparing: bool
+) -> str:
+    """Return the table, one rank's part of it, or the ways to move its features."""
+    if comparing:
+        if rank is not None:
+            raise click.UsageError("--compare is about all ranks; leave out --rank")
+        from hpplan.cli.route_analyses import comparison_text
+
+        return comparison_text(view, links, chosen.name, screen)
+    if rank is None:
+        return chosen.table(view, screen)
+    if chosen.rank is None:
+        raise click.UsageError(f"--format {chosen.name} shows all ranks; leave out --rank")
+    return chosen.rank(view, rank, screen)
+
+
+def _view(output: Output, found: RouteInput, options: RouteOptions, links: Links) -> RouteView:
     """Plan the routes, and say on standard error what they give cause to warn of."""
     from hpplan.cli.inputs import note_warnings
     from hpplan.reports.route_view import RouteView
 
-    found = read_route_input(output, path, options)
     table = found.table or options.plan(found.mesh, found.workload)
     policy = options.assign or "lpt"
     given = found.table is not None or all(batch.buckets is not None for batch in table.workload.batches)
-    view = RouteView(table, "" if given else policy, link, ranks_per_node)
+    view = RouteView(table, "" if given else policy, links.link, links.ranks_per_node)
     note_warnings(output, view.warnings, strict=False)
     return view
+
+
+def _only_statistics(given: dict[str, bool]) -> None:
+    """Refuse options that show one micro-batch, where there are many."""
+    for option, is_given in given.items():
+        if is_given:
+            raise click.UsageError(f"{option} shows one micro-batch; pick it with --micro-batch K")
+
+
+def _links(
+    bandwidth: float | None, latency: float | None, ranks_per_node: int | None, node_bandwidth: float | None
+) -> Links:
+    from hpplan.routing.comparison import Links
+
+    if node_bandwidth is not None:
+        if bandwidth is None or ranks_per_node is None:
+            raise click.UsageError("--node-bandwidth needs --bandwidth and --ranks-per-node")
+        _check_bandwidth(node_bandwidth, "--node-bandwidth")
+    return Links(_link(bandwidth, latency), ranks_per_node, node_bandwidth)
 
 
 def _link(bandwidth: float | None, latency: float | None) -> Link | None:
@@ -112,11 +170,15 @@ def _link(bandwidth: float | None, latency: float | None) -> Link | None:
         if latency is not None:
             raise click.UsageError("--latency alone gives no time; add --bandwidth")
         return None
-    if not (math.isfinite(bandwidth) and bandwidth > 0):
-        raise click.BadParameter(f"{bandwidth} is not a positive number of GB/s.", param_hint="'--bandwidth'")
+    _check_bandwidth(bandwidth, "--bandwidth")
     if latency is not None and not (math.isfinite(latency) and latency >= 0):
         raise click.BadParameter(f"{latency} is not a number of microseconds.", param_hint="'--latency'")
     return Link(bandwidth, latency or 0.0)
+
+
+def _check_bandwidth(bandwidth: float, option: str) -> None:
+    if not (math.isfinite(bandwidth) and bandwidth > 0):
+        raise click.BadParameter(f"{bandwidth} is not a positive number of GB/s.", param_hint=f"'{option}'")
 
 
 def _screen(output: Output, output_file: str | None) -> Screen:

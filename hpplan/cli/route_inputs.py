@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hpplan.cli.output import Output
-    from hpplan.diagnostics import Diagnostic
+    from hpplan.diagnostics import Diagnostic, Place
     from hpplan.documents.reader import Document
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
@@ -30,6 +30,12 @@ MESH_EXAMPLE = "--mesh dp=2,cp=2,tp=4,sp"
 def routing_options(function: F) -> F:
     """Add the options that say what to route: mesh, workload, layout, granularity, assignment, padding."""
     for option in (
+        click.option(
+            "--micro-batch",
+            type=click.IntRange(min=0),
+            metavar="K",
+            help="Micro-batch to route, counted from 0, where the input has several.",
+        ),
         click.option("--pad", is_flag=True, help="Round the sequence length up instead of refusing it."),
         click.option(
             "--load-factor",
@@ -83,6 +89,7 @@ class RouteOptions:
     assign: str | None = None
     cost: Cost | None = None
     load_factor: float | None = None
+    micro_batch: int | None = None
     pad: bool = False
 
     def check(self, path: str) -> None:
@@ -112,6 +119,7 @@ class RouteOptions:
             "--assign": self.assign,
             "--cost": self.cost,
             "--load-factor": self.load_factor,
+            "--micro-batch": self.micro_batch,
             "--pad": self.pad or None,
         }
         return [name for name, value in named.items() if value is not None]
@@ -139,10 +147,17 @@ class RouteInput:
     mesh: Mesh
     workload: Workload
     table: RoutingTable | None = None
+    micro_batches: tuple[Workload, ...] = ()
+    """Where there are several and none was picked; `workload` is the first of them then."""
 
 
-def read_route_input(output: Output, path: str, options: RouteOptions) -> RouteInput:
+def read_route_input(
+    output: Output, path: str, options: RouteOptions, *, several: bool = False
+) -> RouteInput:
     """Read INPUT: a workload, a plan with `feature_exchange`, or a routing table.
+
+    With `several` the workloads of many micro-batches are read as they are;
+    otherwise one of them has to be picked.
 
     Raises InvalidInput, UnusableRequest, or a usage error that says what to type.
     """
@@ -160,10 +175,13 @@ def read_route_input(output: Output, path: str, options: RouteOptions) -> RouteI
         table = load_routes(document)
         return RouteInput(table.mesh, table.workload, table)
     if is_plan(document):
-        mesh, workload = _of_plan(output, path, document, options)
+        mesh, found = _of_plan(output, path, document, options)
     else:
-        mesh, workload = _of_workload(path, document, options)
-    return RouteInput(mesh, _with_options(workload, options))
+        mesh, found = _of_workload(path, document, options)
+    workloads = tuple(_with_options(workload, options) for workload in found)
+    if len(workloads) > 1 and not several:
+        raise _pick_one(len(workloads))
+    return RouteInput(mesh, workloads[0], micro_batches=workloads if len(workloads) > 1 else ())
 
 
 def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTable:
@@ -175,8 +193,10 @@ def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTabl
 def routes_of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> RoutingTable:
     """Plan the routes of a plan's workload."""
     options.check(path)
-    mesh, workload = _of_plan(output, path, document, options)
-    return options.plan(mesh, _with_options(workload, options))
+    mesh, workloads = _of_plan(output, path, document, options)
+    if len(workloads) > 1:
+        raise _pick_one(len(workloads))
+    return options.plan(mesh, _with_options(workloads[0], options))
 
 
 def make_folder(path: str) -> Path:
@@ -200,9 +220,7 @@ def is_plan(document: Document) -> bool:
     return "param_plan" in document.data or "boundary_classes" in document.data
 
 
-def _of_workload(path: str, document: Document, options: RouteOptions) -> tuple[Mesh, Workload]:
-    from hpplan.routing.workload import load_workload
-
+def _of_workload(path: str, document: Document, options: RouteOptions) -> tuple[Mesh, tuple[Workload, ...]]:
     if options.workload_file is not None:
         raise click.UsageError(f"{path} is a workload itself; leave out --workload, or give a plan as INPUT")
     if options.mesh_text is None:
@@ -210,15 +228,17 @@ def _of_workload(path: str, document: Document, options: RouteOptions) -> tuple[
             f"a workload does not say on which mesh it runs; add {MESH_EXAMPLE} with the sizes of the job"
         )
     return _both(
-        lambda: _mesh_of_text(options.mesh_text or ""), lambda: load_workload(document.data, document.place)
+        lambda: _mesh_of_text(options.mesh_text or ""),
+        lambda: _workloads(document.data, document.place, options),
     )
 
 
-def _of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> tuple[Mesh, Workload]:
+def _of_plan(
+    output: Output, path: str, document: Document, options: RouteOptions
+) -> tuple[Mesh, tuple[Workload, ...]]:
     from hpplan.diagnostics import Diagnostic
     from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput
-    from hpplan.routing.workload import load_workload
     from hpplan.routing.workload_codes import MISSING_FEATURE_EXCHANGE
 
     data, place = document.data, document.place
@@ -240,7 +260,7 @@ def _of_plan(output: Output, path: str, document: Document, options: RouteOption
         )
     if options.mesh_text is None and "parallel_dims" not in document.data:
         raise click.UsageError(f"the plan has no parallel_dims to take the mesh from; add {MESH_EXAMPLE}")
-    return _both(lambda: _mesh_of_plan(document, options), lambda: load_workload(data, place))
+    return _both(lambda: _mesh_of_plan(document, options), lambda: _workloads(data, place, options))
 
 
 def _mesh_of_text(text: str) -> Mesh:
@@ -257,20 +277,48 @@ def _mesh_of_plan(document: Document, options: RouteOptions) -> Mesh:
     return mesh_of_plan(document.data["parallel_dims"], document.place.at("parallel_dims"))
 
 
-def _both(mesh: Callable[[], Mesh], workload: Callable[[], Workload]) -> tuple[Mesh, Workload]:
-    """Read mesh and workload, and report what is wrong with either."""
+def _workloads(data: Any, place: Place, options: RouteOptions) -> tuple[Workload, ...]:  # noqa: ANN401 - of a document
+    """Return the workload of each micro-batch, or of the one that was picked."""
+    from hpplan.routing.micro_batches import FIELD, has_micro_batches, load_micro_batches
+    from hpplan.routing.workload import load_workload
+
+    picked = options.micro_batch
+    if not isinstance(data, dict) or not has_micro_batches(data):
+        if picked:
+            raise click.BadParameter("the input has one micro-batch, 0.", param_hint="'--micro-batch'")
+        return (load_workload(data, place),)
+    entries = data[FIELD]
+    if picked is None or not isinstance(entries, list) or not entries:
+        return load_micro_batches(data, place)
+    if picked >= len(entries):
+        raise click.BadParameter(
+            f"the input has micro-batches 0 to {len(entries) - 1}.", param_hint="'--micro-batch'"
+        )
+    return (load_workload(entries[picked], place.at(FIELD, picked)),)
+
+
+def _pick_one(count: int) -> click.UsageError:
+    return click.UsageError(
+        f"the input has {count} micro-batches; pick one with --micro-batch K, from 0 to {count - 1}"
+    )
+
+
+def _both(
+    mesh: Callable[[], Mesh], workloads: Callable[[], tuple[Workload, ...]]
+) -> tuple[Mesh, tuple[Workload, ...]]:
+    """Read mesh and workloads, and report what is wrong with either."""
     from hpplan.errors import InvalidInput
 
     problems: list[Diagnostic] = []
-    found_mesh = found_workload = None
+    found_mesh = found_workloads = None
     try:
         found_mesh = mesh()
     except InvalidInput as error:
         problems += error.diagnostics
     try:
-        found_workload = workload()
+        found_workloads = workloads()
     except InvalidInput as error:
         problems += error.diagnostics
-    if found_mesh is None or found_workload is None:
+    if found_mesh is None or found_workloads is None:
         raise InvalidInput(problems)
-    return found_mesh, found_workload
+    return found_mesh, found_workloads

@@ -84,11 +84,27 @@ def _rank_csv(view: RouteView, rank: int, screen: Screen) -> str:
     return to_csv(rank_rows(view, rank))
 
 
+def _html(view: RouteView, screen: Screen) -> str:
+    from hpplan.reports.route_html import render
+
+    del screen
+    return render(view)
+
+
+def _svg(view: RouteView, screen: Screen) -> str:
+    from hpplan.reports.route_svg import render
+
+    del screen
+    return render(view)
+
+
 FORMATS: tuple[RouteFormat, ...] = (
     RouteFormat("table", (), _text, _rank_text),
     RouteFormat("json", (".json",), _json, _rank_json),
     RouteFormat("yaml", (".yaml", ".yml"), _yaml, _rank_yaml),
     RouteFormat("csv", (".csv",), _csv, _rank_csv),
+    RouteFormat("html", (".html", ".htm"), _html, None),
+    RouteFormat("svg", (".svg",), _svg, None),
 )
 """Every format; the first is the default."""
 

@@ -1,0 +1,87 @@
+"""What `hpplan route` shows instead of one table: ways compared, and statistics over micro-batches."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hpplan.cli.route_inputs import RouteInput, RouteOptions
+    from hpplan.reports.route_view import RouteView
+    from hpplan.reports.screen import Screen
+    from hpplan.routing.comparison import Links
+
+FORMATS = ("table", "json", "yaml")
+
+
+def comparison_text(view: RouteView, links: Links, format_name: str, screen: Screen) -> str:
+    """Compare the ways to move the features of a table."""
+    from hpplan.reports.route_compare import render
+    from hpplan.routing.comparison import compare
+
+    found = compare(view.table, links)
+    return _text(format_name, "--compare", found.to_data, lambda: render(found, screen))
+
+
+def statistics_text(
+    found: RouteInput, options: RouteOptions, links: Links, format_name: str, screen: Screen
+) -> str:
+    """Route every micro-batch under every policy and sum up."""
+    from hpplan.reports.route_statistics import render
+    from hpplan.routing.assignment.base import LOAD_FACTOR
+    from hpplan.routing.statistics import statistics
+
+    with _progress(len(found.micro_batches)) as progress:
+        made = statistics(
+            found.mesh,
+            found.micro_batches,
+            "row" if options.granularity == "row" else "record",
+            link=links.link,
+            cost=options.cost or "rows",
+            load_factor=LOAD_FACTOR if options.load_factor is None else options.load_factor,
+            progress=progress,
+        )
+    return _text(format_name, "statistics over micro-batches", made.to_data, lambda: render(made, screen))
+
+
+def _text(
+    format_name: str, what: str, to_data: Callable[[], dict[str, Any]], render: Callable[[], str]
+) -> str:
+    if format_name == "table":
+        return render()
+    if format_name == "json":
+        from hpplan.documents.writer import dump_json
+
+        return dump_json(to_data())
+    if format_name == "yaml":
+        from hpplan.documents.writer import dump_yaml
+
+        return dump_yaml(to_data())
+    raise click.UsageError(f"{what} come as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not as {format_name}")
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], object] | None]:
+    """Show a bar of micro-batches on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("routing micro-batches"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("", total=total)
+        yield lambda: bar.advance(task)
