@@ -8,6 +8,7 @@ from hpplan.checks.contracts import contract_of, differing_fields
 from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.documents.writer import natural_key
+from hpplan.plan.model import is_boundary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,6 +66,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         if len(groups) == 1:
             continue
         usual, *others = groups
+        total = sum(len(group.members) for group in groups)
         fqn = usual.members[0]
         for other in others:
             fields = differing_fields(usual.contract, other.contract)
@@ -85,7 +87,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
                 related=(
                     noted(
                         plan.place.key("param_plan", fqn),
-                        f"{len(usual.members)} of {class_name} have this contract",
+                        f"{len(usual.members)} of {total} {class_name} have this contract",
                     ),
                 ),
             )
@@ -96,7 +98,7 @@ def _groups(plan: Plan) -> dict[str, list[_Group]]:
     by_text: dict[str, dict[str, _Group]] = {}
     for fqn, class_name in plan.boundary_classes.items():
         entry = plan.param_plan.get(fqn)
-        if entry is None or entry.get("skip_source_lowering") is True or entry.get("is_boundary") is False:
+        if entry is None or entry.get("skip_source_lowering") is True or not is_boundary(entry):
             continue
         # Entries that are written alike have one contract; working out each one would take most of the time.
         text = repr([item for item in entry.items() if item[0] != "params"])

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from hpplan.errors import InvalidInput
 from hpplan.routing.fit import check_owners, fit
 from hpplan.routing.mesh import mesh_of_plan
+from hpplan.routing.routes import plan_routes
+from hpplan.routing.traffic import Traffic
+from hpplan.routing.traffic_warnings import check_traffic
 from hpplan.routing.workload import load_workload
 from hpplan.routing.workload_codes import CODES as WORKLOAD_CODES
 
@@ -37,11 +40,16 @@ def check_workload(data: Mapping[str, Any], place: Place, mesh: Mesh | None) -> 
         yield from failure.diagnostics
         return
     yield from workload.warnings
-    if mesh is not None:
-        try:
-            yield from check_owners(fit(mesh, workload), workload)
-        except InvalidInput as failure:
-            yield from failure.diagnostics
+    if mesh is None:
+        return
+    try:
+        yield from check_owners(fit(mesh, workload), workload)
+    except InvalidInput as failure:
+        yield from failure.diagnostics
+        return
+    # Without buckets the traffic depends on how `hpplan route` is asked to assign, and that tells of it.
+    if all(batch.buckets is not None for batch in workload.batches):
+        yield from check_traffic(Traffic(plan_routes(mesh, workload)))
 
 
 def _mesh(subject: Subject) -> Mesh | None:

@@ -17,6 +17,8 @@ from hpplan.plan.model import Plan, check_plan
 from hpplan.plan.rules import RuleSet, load_rules, rules_of_plan
 from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, load_strategies
 from hpplan.routing.routes_document import load_routes
+from hpplan.routing.traffic import Traffic
+from hpplan.routing.traffic_warnings import check_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -157,7 +159,7 @@ class CheckRun:
         except InvalidInput as failure:
             self.findings.extend(failure.diagnostics)
             return
-        self.findings.extend(table.warnings)
+        self.findings.extend((*table.warnings, *check_traffic(Traffic(table))))
         self._routes.append((table, document.place))
 
     def _strategies(self, of_document: Iterable[Strategy] = ()) -> StrategyTable:
