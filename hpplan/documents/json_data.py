@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from hpplan.documents.codes import (
     TOO_DEEP,
     UNPAIRED_SURROGATE,
 )
+from hpplan.documents.collector import collector_paused
 from hpplan.documents.json_steps import json_steps
 from hpplan.documents.limits import MAX_DEPTH
 from hpplan.documents.scalars import MAX_DIGITS
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from hpplan.documents.scalars import Data
     from hpplan.documents.source import Source
 
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_JSON_START = re.compile(r'\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:["\]\[{0-9-]|\Z))')
+_SURROGATE_ESCAPE = r"\\u[dD][89a-fA-F]"
+_SURROGATE = "[\ud800-\udfff]"
+_JSON_START = r'\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:["\]\[{0-9-]|\Z))'
 _WORDS = (
     ("delimiter", "a ',' or a ':' is missing here"),
     ("property name", "a key in double quotes is expected here"),
@@ -57,7 +56,7 @@ class NotJsonError(Exception):
 
 def looks_like_json(text: str) -> bool:
     """Whether the writer of a text that does not parse meant JSON."""
-    return _JSON_START.match(text) is not None
+    return re.match(_JSON_START, text) is not None
 
 
 def load_json(source: Source) -> Data:
@@ -99,23 +98,11 @@ def load_json(source: Source) -> Data:
         findings = list(_findings(source))
         code = TOO_DEEP if isinstance(error, RecursionError) else NUMBER_TOO_LARGE
         raise InvalidInput(findings or [Diagnostic(code, str(error), Place(source.name))]) from None
-    if suspect or _SURROGATE_ESCAPE.search(text) or _is_too_deep(data):
+    if suspect or re.search(_SURROGATE_ESCAPE, text) or _is_too_deep(data):
         findings = list(_findings(source))
         if findings:
             raise InvalidInput(findings)
     return data
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from walking a growing document again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _syntax_failure(source: Source, error: json.JSONDecodeError) -> Diagnostic:
@@ -198,14 +185,14 @@ def _key_findings(source: Source, open_nodes: list[_Open], key: str, index: int)
 
 
 def _text_problem(text: str) -> tuple[Code, str] | None:
-    return (UNPAIRED_SURROGATE, "half a surrogate pair in a text") if _SURROGATE.search(text) else None
+    return (UNPAIRED_SURROGATE, "half a surrogate pair in a text") if re.search(_SURROGATE, text) else None
 
 
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|-?[A-Za-z]+")
+_NUMBER = r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|-?[A-Za-z]+"
 
 
 def _number_problem(text: str, index: int) -> tuple[Code, str] | None:
-    found = _NUMBER.match(text, index)
+    found = re.compile(_NUMBER).match(text, index)
     spelled = found.group() if found else ""
     if spelled in {"NaN", "Infinity", "-Infinity"}:
         return NON_FINITE_NUMBER, f"{spelled} is not a JSON number"

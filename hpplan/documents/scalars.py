@@ -22,10 +22,11 @@ _CONSTANTS: Final[dict[str, Scalar]] = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
 _MAY_BE_NUMBER: Final = frozenset("+-.0123456789")
-_DECIMAL: Final = re.compile(r"[-+]?[0-9]+")
-_OCTAL: Final = re.compile(r"0o[0-7]+")
-_HEXADECIMAL: Final = re.compile(r"0x[0-9a-fA-F]+")
-_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+# Compiled when first needed: few plans hold any of them.
+_DECIMAL: Final = r"[-+]?[0-9]+"
+_OCTAL: Final = r"0o[0-7]+"
+_HEXADECIMAL: Final = r"0x[0-9a-fA-F]+"
+_FLOAT: Final = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _LARGEST: Final = 10**MAX_DIGITS
 
 
@@ -46,18 +47,18 @@ def resolve(text: str) -> Scalar:
         return _CONSTANTS[text]
     if text[0] not in _MAY_BE_NUMBER:
         return text
-    if _DECIMAL.fullmatch(text):
+    if re.fullmatch(_DECIMAL, text):
         try:
             return int(text)
         except ValueError:
             raise NumberTooLargeError from None
     for pattern, base in ((_OCTAL, 8), (_HEXADECIMAL, 16)):
-        if pattern.fullmatch(text):
+        if re.fullmatch(pattern, text):
             number = int(text, base)
             if number >= _LARGEST:
                 raise NumberTooLargeError
             return number
-    if _FLOAT.fullmatch(text):
+    if re.fullmatch(_FLOAT, text):
         fraction = float(text)
         if fraction in {float("inf"), float("-inf")}:
             raise NumberTooLargeError

@@ -12,7 +12,7 @@ from hpplan.errors import InvalidInput
 # Words of letters and a few signs that no reader takes for anything else; one space between two words.
 _PLAIN: Final = re.compile(r"[A-Za-z_/][A-Za-z0-9_./()*+-]*(?: [A-Za-z0-9_./()*+-]+)*")
 _READ_AS_OTHERS: Final = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
-_SINGLE_QUOTABLE: Final = re.compile(
+_SINGLE_QUOTABLE: Final = (
     "[\\x20-\\x7e\\xa0-\\u2027\\u202a-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]*"
 )
 _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
@@ -30,7 +30,7 @@ def spell_text(text: str) -> str:
     """
     if _PLAIN.fullmatch(text) and text.lower() not in _READ_AS_OTHERS:
         return text
-    if _SINGLE_QUOTABLE.fullmatch(text):
+    if _is_single_quotable(text):
         return "'" + text.replace("'", "''") + "'"
     return '"' + "".join(map(_escaped, text)) + '"'
 
@@ -56,10 +56,16 @@ class Spellings(dict[str, str]):
         return spelled
 
 
+def _is_single_quotable(text: str) -> bool:
+    if text.isascii():
+        return text.isprintable()
+    return re.fullmatch(_SINGLE_QUOTABLE, text) is not None
+
+
 def _escaped(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
-    if _SINGLE_QUOTABLE.fullmatch(character):
+    if _is_single_quotable(character):
         return character
     code = ord(character)
     if 0xD800 <= code <= 0xDFFF:  # noqa: PLR2004 - where Unicode puts surrogates

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from math import isfinite
 from types import MappingProxyType
@@ -60,6 +59,8 @@ def dump_json(data: Data) -> str:
     Raises InvalidInput for numbers that JSON does not have and for texts that
     no file can hold; places are paths below the top of `data`.
     """
+    import json
+
     try:
         text = json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     except ValueError:

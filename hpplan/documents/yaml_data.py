@@ -18,7 +18,7 @@ from yaml.events import (
 
 from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents import codes
-from hpplan.documents.json_data import collector_paused
+from hpplan.documents.collector import collector_paused
 from hpplan.documents.limits import MAX_DEPTH, MAX_NODES, NUMBERED
 from hpplan.documents.scalars import Data, PlainScalars
 from hpplan.documents.yaml_parser import Event, check_printable, open_parser, syntax_failure

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 USE_LIBYAML: bool = bool(yaml.__with_libyaml__)
 """Whether the C parser is used; the other one gives the same events, slower."""
 
-_UNPRINTABLE = re.compile(
+_UNPRINTABLE = (
     "[^\\x09\\x0a\\x0d\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]"
 )
 _PRINTABLE_ASCII = bytes([0x09, 0x0A, 0x0D, *range(0x20, 0x7F)])
@@ -54,7 +54,7 @@ def check_printable(source: Source) -> None:
     text = source.text
     if text.isascii() and not text.encode("ascii").translate(None, _PRINTABLE_ASCII):
         return
-    found = _UNPRINTABLE.search(text)
+    found = re.search(_UNPRINTABLE, text)
     if found:
         place = Place(source.name, position=source.position(found.start()))
         hint = (
