@@ -1,0 +1,65 @@
+"""Valid samples have no finding; a broken one has exactly the one that it is named after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hpplan.checks.registry import all_codes
+from hpplan.checks.run import CheckRun
+from hpplan.documents.reader import read_document
+from hpplan.documents.source import Sources
+from hpplan.errors import InvalidInput
+
+SAMPLES = Path(__file__).parents[2] / "sample_plans"
+NAMES = {code.name for code in all_codes() if code.id < "HP4"}
+BROKEN = [path for path in sorted((SAMPLES / "broken").iterdir()) if path.name.partition(".")[0] in NAMES]
+PLANS = [path for path in BROKEN if ".rules." not in path.name and path.suffix in {".yaml", ".json"}]
+
+WITHOUT_SAMPLE = {"broken-strategy-plugin"}
+"""Needs an installed package."""
+
+
+def findings(plan: Path, rules: Path | None) -> list[tuple[str, str, int, int]]:
+    """Return file, name, line and column of each finding in a plan, with rules if there are any."""
+    sources = Sources()
+    run = CheckRun()
+    for path, step in ((rules, run.use_rules), (plan, run.check)):
+        if path is not None:
+            try:
+                step(read_document(str(path), sources))
+            except InvalidInput as failure:
+                run.blocking.extend(failure.diagnostics)
+    run.finish()
+    resolved = sources.resolve([*run.blocking, *run.findings])
+    return [(Path(item.place.document).name, item.code.name, *position) for item, position in resolved]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda path: path.name)
+def test_a_broken_sample_has_the_finding_it_is_named_after(plan: Path) -> None:
+    """A sample with another finding would teach the wrong thing, and hide a check that fires too often."""
+    rules = plan.with_name(f"{plan.stem}.rules.yaml")
+    found = findings(plan, rules if rules.exists() else None)
+    assert [name for _, name, _, _ in found] == [plan.stem]
+    assert found[0][2:] > (0, 0)
+
+
+def test_every_code_of_text_plans_and_rules_has_a_sample() -> None:
+    """Whoever meets a finding should be able to see a small file that has it."""
+    assert {path.stem for path in PLANS} == NAMES - WITHOUT_SAMPLE
+
+
+@pytest.mark.parametrize("name", ["llama3_8b", "qwen3_moe_30b_a3b", "deepseek_v3", "qwen3_vl_30b_a3b"])
+@pytest.mark.parametrize("state", ["yaml", "normalized.yaml"])
+def test_a_valid_sample_has_no_finding(name: str, state: str) -> None:
+    """A check that fires on a plan in order is one that people learn to ignore."""
+    plan, rules = SAMPLES / f"{name}.{state}", SAMPLES / f"{name}.rules.yaml"
+    assert findings(plan, rules) == []
+    assert findings(plan, None) == []
+    assert findings(rules, None) == []
+
+
+def test_a_plan_as_hyperparallel_freezes_it_has_no_finding() -> None:
+    """The rules in the plan itself count as well as those in a file."""
+    assert findings(SAMPLES / "deepseek_v3.codegen_meta.json", None) == []

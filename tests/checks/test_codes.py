@@ -1,0 +1,54 @@
+"""Codes: unique, in their ranges, documented under the same headings."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from hpplan.checks.registry import all_codes, declared_codes, find_code
+from hpplan.diagnostics import SEVERITIES, Code
+
+HEADINGS = ["## What it finds", "## Why it hurts", "## Example", "## What to do"]
+
+
+def test_ids_and_names_are_unique() -> None:
+    """A code that stands for two things cannot be looked up, ignored or counted."""
+    declared = set(declared_codes())
+    for field in ("id", "name"):
+        counts = Counter(getattr(code, field) for code in declared)
+        assert [text for text, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("code", all_codes(), ids=lambda code: code.id)
+def test_documentation(code: Code) -> None:
+    """`hpplan explain` prints this text: what is missing in it, nobody is told."""
+    assert [line for line in code.doc.splitlines() if line.startswith("#")] == HEADINGS or "```" in code.doc
+    parts = [code.doc.index(heading) for heading in HEADINGS]
+    assert parts == sorted(parts)
+    assert parts[0] == 0
+    for start, stop in zip(parts, [*parts[1:], len(code.doc)], strict=True):
+        assert code.doc[start:stop].partition("\n")[2].strip(), "a heading without text"
+    assert code.doc.endswith("\n")
+    assert code.severity in SEVERITIES
+    assert code.name == code.name.lower()
+    assert " " not in code.name
+
+
+def test_every_layer_is_there() -> None:
+    """A range that is missing would leave its findings without explanation."""
+    assert {code.id[:3] for code in all_codes()} == {"HP0", "HP1", "HP2", "HP3", "HP4", "HP5"}
+    assert [code.id for code in all_codes()] == sorted(code.id for code in all_codes())
+
+
+@pytest.mark.parametrize("text", ["HP213", "hp213", "one-sided-contract", "One-Sided-Contract"])
+def test_a_code_is_found_by_id_or_name(text: str) -> None:
+    """People paste whichever of the two a report shows."""
+    found = find_code(text)
+    assert found is not None
+    assert (found.id, found.name) == ("HP213", "one-sided-contract")
+
+
+def test_an_unknown_code_is_none() -> None:
+    """`HP2` is a range and no code."""
+    assert find_code("HP2") is None
