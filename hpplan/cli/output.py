@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from hpplan.errors import HpplanError
 
 
+_PIECE = 1 << 20
+"""Characters of a long result that are in memory at a time."""
+
+
 class Output:
     """Collects results, so that standard output stays empty when a command fails.
 
@@ -23,7 +27,7 @@ class Output:
     def __init__(self) -> None:
         """Start with nothing to say."""
         self.color = "auto"
-        self._results: list[str] = []
+        self._results: list[str | TextIO] = []
         self._sources: Sources | None = None
 
     @property
@@ -38,6 +42,10 @@ class Output:
     def result(self, text: str) -> None:
         """Keep `text` for standard output."""
         self._results.append(text if text.endswith("\n") or not text else text + "\n")
+
+    def result_from(self, stream: TextIO) -> None:
+        """Keep what a stream holds for standard output, without all of it in memory; close it then."""
+        self._results.append(stream)
 
     def note(self, text: str) -> None:
         """Write `text` to standard error at once."""
@@ -57,15 +65,22 @@ class Output:
 
     def discard(self) -> None:
         """Forget the results: the command failed."""
+        for result in self._results:
+            if not isinstance(result, str):
+                result.close()
         self._results.clear()
 
     def flush(self) -> None:
         """Write the results; a reader that has gone away is no failure."""
-        text = "".join(self._results)
-        self._results.clear()
+        results, self._results = self._results, []
         try:
-            if text:
-                write_text(sys.stdout, text)
+            for result in results:
+                if isinstance(result, str):
+                    write_text(sys.stdout, result)
+                    continue
+                with result:
+                    while text := result.read(_PIECE):
+                        write_text(sys.stdout, text)
             sys.stdout.flush()
         except BrokenPipeError:
             # The interpreter flushes standard output once more on exit; give it somewhere to go.

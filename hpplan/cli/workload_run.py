@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal
 
 from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.files import replace_file_from
 from hpplan.documents.jsonl import read_records
-from hpplan.documents.writer import replace_file
 from hpplan.errors import InvalidInput
 from hpplan.reports.workload_text import micro_batches_pieces, workload_pieces
 from hpplan.routing.batch.samples import read_sample
@@ -63,14 +64,20 @@ class WorkloadRun:
 
     def write(self, micro_batches: Iterator[MicroBatch], path: str | None, format_name: Format) -> None:
         """Write one workload, or a document of many; raise InvalidInput and write nothing if any is wrong."""
-        with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as spool:
+        with ExitStack() as stack:
+            spool = stack.enter_context(tempfile.TemporaryFile())
             for piece in self._pieces(self._counted(micro_batches), format_name):
                 # Once something is wrong, the rest is read only for what else is wrong.
                 if not self.problems:
-                    spool.write(piece)
+                    spool.write(piece.encode())
             if self.problems:
                 raise InvalidInput(self.problems)
-            self._deliver(spool, path)
+            if path is not None and path != "-":
+                replace_file_from(path, spool)
+            else:
+                spool.seek(0)
+                stack.pop_all()
+                self._output.result_from(io.TextIOWrapper(spool, encoding="utf-8", newline=""))
         where = path if path not in {None, "-"} else "<stdout>"
         self._output.note(
             f"{where}: {_count(self._workloads, 'workload')} of {_count(self._samples, 'sample')} "
@@ -98,13 +105,6 @@ class WorkloadRun:
                 self._items += rows.items
                 self._rows += rows.feature_rows
             yield micro_batch
-
-    def _deliver(self, spool: IO[str], path: str | None) -> None:
-        spool.seek(0)
-        if path is None or path == "-":
-            self._output.result(spool.read())
-        else:
-            replace_file(path, spool.read())
 
 
 def _count(number: int, noun: str) -> str:

@@ -5,14 +5,21 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
+from typing import TYPE_CHECKING
 
 from hpplan.documents.reader import why
 from hpplan.documents.spelling import unwritable
 from hpplan.errors import UnusableRequest
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
+_PIECE = 1 << 20
 
 
 def replace_file(path: str, text: str) -> bool:
@@ -29,13 +36,21 @@ def replace_file(path: str, text: str) -> bool:
         data = text.encode("utf-8")
     except UnicodeEncodeError:
         raise unwritable() from None
+    return replace_file_from(path, io.BytesIO(data))
+
+
+def replace_file_from(path: str, content: BinaryIO) -> bool:
+    """Do as `replace_file` does with what a stream holds, without all of it in memory.
+
+    Raises UnusableRequest when the file cannot be written.
+    """
     try:
-        return _replace(path, data)
+        return _replace(path, content)
     except (OSError, ValueError) as error:
         raise UnusableRequest(f"Cannot write {path}: {why(error)}.") from None
 
 
-def _replace(path: str, data: bytes) -> bool:
+def _replace(path: str, content: BinaryIO) -> bool:
     try:
         status: os.stat_result | None = os.stat(path)
     except FileNotFoundError:
@@ -43,10 +58,10 @@ def _replace(path: str, data: bytes) -> bool:
     if status is not None and stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError
     if path.startswith(_STREAMS) or (status is not None and not stat.S_ISREG(status.st_mode)):
-        _write_directly(path, data)
+        _write_directly(path, content)
         return True
     target = os.path.realpath(path)
-    if status is not None and status.st_size == len(data) and _content(target) == data:
+    if status is not None and status.st_size == content.seek(0, os.SEEK_END) and _is_same(target, content):
         return False
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".hpplan-{os.urandom(8).hex()}.tmp")
@@ -55,7 +70,7 @@ def _replace(path: str, data: bytes) -> bool:
         with open(descriptor, "wb") as stream:
             if status is not None:
                 _keep_owner_and_mode(descriptor, status)
-            stream.write(data)
+            stream.writelines(_pieces(content))
             stream.flush()
             os.fsync(descriptor)
         os.replace(temporary, target)
@@ -67,19 +82,27 @@ def _replace(path: str, data: bytes) -> bool:
     return True
 
 
-def _write_directly(path: str, data: bytes) -> None:
+def _pieces(content: BinaryIO) -> Iterator[bytes]:
+    content.seek(0)
+    while piece := content.read(_PIECE):
+        yield piece
+
+
+def _write_directly(path: str, content: BinaryIO) -> None:
     with contextlib.suppress(BrokenPipeError), open(path, "wb", buffering=0) as stream:
-        view = memoryview(data)
-        while view:
-            view = view[stream.write(view) :]
+        for piece in _pieces(content):
+            view = memoryview(piece)
+            while view:
+                view = view[stream.write(view) :]
 
 
-def _content(path: str) -> bytes | None:
+def _is_same(path: str, content: BinaryIO) -> bool:
+    """Whether a file of the same size holds the same."""
     try:
         with open(path, "rb") as stream:
-            return stream.read()
+            return all(stream.read(len(piece)) == piece for piece in _pieces(content))
     except OSError:
-        return None
+        return False
 
 
 def _keep_owner_and_mode(descriptor: int, status: os.stat_result) -> None:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 Format = Literal["yaml", "json"]
 
-_PIECE = 1000
-"""Items of one piece."""
+_ITEMS = 1000
+_WORKLOADS = 32
+"""Entries of a list that are spelled at a time."""
 
 
 def workload_pieces(micro_batch: MicroBatch, format_name: Format) -> Iterator[str]:
@@ -46,15 +47,15 @@ def micro_batches_pieces(micro_batches: Iterable[MicroBatch], format_name: Forma
     """Yield the document of many workloads, one after the other."""
     workloads = (micro_batch.to_data() for micro_batch in micro_batches)
     if format_name == "yaml":
-        yield from _yaml_list(FIELD, workloads, MICRO_BATCHES_KEY_ORDER, piece=1)
+        yield from _yaml_list(FIELD, workloads, MICRO_BATCHES_KEY_ORDER, piece=_WORKLOADS)
         return
     yield "{\n"
-    yield from _json_list(FIELD, workloads, piece=1)
+    yield from _json_list(FIELD, workloads, piece=_WORKLOADS)
     yield "\n}\n"
 
 
 def _yaml_list(
-    field: str, entries: Iterator[Any], key_order: dict[tuple[str, ...], tuple[str, ...]], piece: int = _PIECE
+    field: str, entries: Iterator[Any], key_order: dict[tuple[str, ...], tuple[str, ...]], piece: int = _ITEMS
 ) -> Iterator[str]:
     first = True
     while chunk := list(islice(entries, piece)):
@@ -67,7 +68,7 @@ def _yaml_list(
         yield dump_yaml({field: []}, key_order)
 
 
-def _json_list(field: str, entries: Iterator[Any], piece: int = _PIECE) -> Iterator[str]:
+def _json_list(field: str, entries: Iterator[Any], piece: int = _ITEMS) -> Iterator[str]:
     """Yield `  "field": [...]`, as it stands in a mapping at the top."""
     first = True
     while chunk := list(islice(entries, piece)):

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.routing import mesh_codes, route_codes, workload_codes
+from hpplan.routing import batch_codes, mesh_codes, route_codes, workload_codes
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Code
 
-CODES: tuple[Code, ...] = (*mesh_codes.CODES, *workload_codes.CODES, *route_codes.CODES)
+CODES: tuple[Code, ...] = (
+    *mesh_codes.CODES,
+    *workload_codes.CODES,
+    *batch_codes.CODES,
+    *route_codes.CODES,
+)
