@@ -1,4 +1,4 @@
-"""Python's garbage collector, out of the way while a document grows."""
+"""Python's garbage collector, out of the way while data grows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from walking a growing document again and again."""
+    """Keep the garbage collector from walking growing data again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:

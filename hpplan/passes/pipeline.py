@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from hpplan.documents.collector import collector_paused
 from hpplan.passes.ep_strip import EpStrip
 from hpplan.passes.external_state_strip import ExternalStateStrip
 from hpplan.passes.resolution import resolve_rules
@@ -67,11 +68,12 @@ def normalize(
     `after` is called with each pass and the plan it made.
     """
     model = model_type or rules.model_type or plan.model_type
-    facts, warnings = resolve_rules(plan, rules.rules, strategies, model)
     changes: list[Change] = []
-    for step in passes:
-        plan, made = step.apply(plan, facts)
-        changes += sorted(made)  # by FQN and field, which no two changes of a pass share
-        if after is not None:
-            after(step, plan)
+    with collector_paused():
+        facts, warnings = resolve_rules(plan, rules.rules, strategies, model)
+        for step in passes:
+            plan, made = step.apply(plan, facts)
+            changes += sorted(made)  # by FQN and field, which no two changes of a pass share
+            if after is not None:
+                after(step, plan)
     return Normalized(plan, tuple(step.name for step in passes), tuple(changes), tuple(warnings))
