@@ -44,7 +44,8 @@ def _idle(routes: BatchRoutes, ranks: Sequence[int], place: Place) -> Iterator[D
         shown = ", ".join(map(str, idle[:_NAMED])) + (", …" if len(idle) > _NAMED else "")
         yield Diagnostic(
             IDLE_PRODUCER,
-            f"{items} items are there for {len(routes.buckets)} producers, and rank {shown} encodes none",
+            f"{items} items are there for {len(routes.buckets)} producers, "
+            f"and {'rank' if len(idle) == 1 else 'ranks'} {shown} {'encodes' if len(idle) == 1 else 'encode'} none",
             place,
         )
 

@@ -1,0 +1,99 @@
+"""Routing one token at a time: slow, obvious, and written without a look at hpplan's own way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+def local_tokens(
+    length: int, layout: str, documents: list[int], cp: int, tp: int, *, sp: bool
+) -> list[list[int]]:
+    """Return the tokens that each parent rank holds, in its local order."""
+    per_cp: list[list[int]] = [[] for _ in range(cp)]
+    if layout == "contiguous":
+        for token in range(length):
+            per_cp[token * cp // length].append(token)
+    else:
+        start = 0
+        for document in documents or [length]:
+            tokens = list(range(start, start + document))
+            start += document
+            size = document // (2 * cp)
+            chunks = [tokens[number * size : (number + 1) * size] for number in range(2 * cp)]
+            for rank in range(cp):
+                per_cp[rank] += chunks[rank] + chunks[2 * cp - 1 - rank]
+    found: list[list[int]] = []
+    for tokens in per_cp:
+        for rank in range(tp):
+            size = len(tokens) // tp
+            found.append(tokens[rank * size : (rank + 1) * size] if sp else tokens)
+    return found
+
+
+def global_ranks(order: list[str], sizes: dict[str, int], dp: int) -> list[int]:
+    """Return the global rank of each parent rank of a replica on the first pipeline stage, by counting."""
+    found: dict[tuple[int, int], int] = {}
+    coordinates = [{}]
+    for axis in order:
+        coordinates = [{**at, axis: number} for at in coordinates for number in range(sizes[axis])]
+    for rank, at in enumerate(coordinates):
+        if at.get("pp", 0) == 0 and at.get("dp", 0) == dp:
+            found[at.get("cp", 0), at.get("tp", 0)] = rank
+    return [found[key] for key in sorted(found)]
+
+
+@dataclass
+class Received:
+    """One row that arrived: where from, which, and where it belongs (-1: not the receiver's token)."""
+
+    source: int
+    item: int
+    row: int
+    position: int
+
+
+def tokens_of(item: dict[str, Any]) -> list[int]:
+    """Return the decoder token of each row."""
+    spans = item.get("spans") or [{"token_start": item["decoder_token_start"], "rows": item["output_rows"]}]
+    return [
+        token for span in spans for token in range(span["token_start"], span["token_start"] + span["rows"])
+    ]
+
+
+def arrivals(
+    workload: dict[str, Any],
+    buckets: list[list[int]],
+    held: list[list[int]],
+    *,
+    row_granularity: bool,
+    all_gather: bool,
+) -> list[list[Received]]:
+    """Return what arrives at each parent rank, row by row, in wire order."""
+    items = {item["item_id"]: item for item in workload["items"]}
+    explicit = workload.get("destinations", {})
+    found: list[list[Received]] = []
+    for rank, tokens in enumerate(held):
+        where = {token: index for index, token in enumerate(tokens)}
+        got: list[Received] = []
+        for bucket, ids in enumerate(buckets):
+            for item_id in ids:
+                item = items[item_id]
+                wanted = tokens_of(item)
+                positions = [
+                    item["batch_index"] * len(tokens) + where[token] if token in where else -1
+                    for token in wanted
+                ]
+                if str(item_id) in explicit:
+                    comes = rank in explicit[str(item_id)]
+                else:
+                    comes = all_gather or any(position >= 0 for position in positions)
+                if comes:
+                    source = bucket * workload.get("encoder_cp_size", 1)
+                    got += [
+                        Received(source, item_id, row, position)
+                        for row, position in enumerate(positions)
+                        if position >= 0 or not row_granularity or all_gather
+                    ]
+        found.append(got)
+    return found

@@ -1,0 +1,167 @@
+"""Routing tables as documents: they read back, and a changed one does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from hpplan.diagnostics import Path as KeyPath
+from hpplan.diagnostics import Place
+from hpplan.documents.reader import parse_document
+from hpplan.documents.writer import dump_json, dump_yaml
+from hpplan.errors import InvalidInput, UnusableRequest
+from hpplan.routing import routes_document
+from hpplan.routing.mesh import Mesh, parse_mesh
+from hpplan.routing.routes import RoutingTable, plan_routes
+from hpplan.routing.routes_document import KEY_ORDER, load_routes, routes_from_data, routes_to_data
+from hpplan.routing.workload import load_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CASES: list[dict[str, Any]] = yaml.safe_load(
+    (Path(__file__).parents[1] / "cases" / "routing.yaml").read_text(encoding="utf-8")
+)
+
+DATA: dict[str, Any] = {
+    "feature_width": 8,
+    "sequence": {"length": 32, "cp_layout": "zigzag"},
+    "items": [
+        {"item_id": 4, "batch_index": 0, "decoder_token_start": 5, "output_rows": 10},
+        {"item_id": 1, "batch_index": 1, "output_rows": 8, "spans": [{"token_start": 0, "rows": 4},
+                                                                     {"token_start": 20, "rows": 4}]},
+    ],
+}  # fmt: skip
+
+
+def table(mesh: str = "tp=2,dp=2,cp=2,sp", **changes: Any) -> RoutingTable:  # noqa: ANN401 - workload fields
+    """Plan the example workload."""
+    return plan_routes(parse_mesh(mesh), load_workload({**DATA, **changes}, Place("w")))
+
+
+def same(one: RoutingTable, other: RoutingTable) -> bool:
+    """Whether every rank does the same."""
+    ranks = range(one.mesh.world_size)
+    return one.digest == other.digest and all(one.rank_route(r) == other.rank_route(r) for r in ranks)
+
+
+@pytest.mark.parametrize("write", [dump_json, lambda data: dump_yaml(data, KEY_ORDER)], ids=["json", "yaml"])
+@pytest.mark.parametrize("case", CASES, ids=[case["title"] for case in CASES])
+def test_tables_read_back(case: dict[str, Any], write: Callable[[Any], str]) -> None:
+    """A table that was written is refused, or other ranks run it than those it was planned for."""
+    mesh = Mesh({"cp": case["mesh"]["cp"], "tp": case["mesh"]["tp"]}, case["mesh"]["sp"])
+    before = plan_routes(mesh, load_workload(case["workload"], Place("w")), "row")
+    text = write(before.to_data())
+    after = load_routes(parse_document(text.encode(), "routes"))
+    assert same(before, after)
+    assert write(after.to_data()) == text
+
+
+def test_axis_order_and_replicas_read_back() -> None:
+    """Sorted keys turn the mesh around, or replicas are mixed up."""
+    before = table()
+    assert same(before, load_routes(parse_document(dump_json(before.to_data()).encode(), "routes")))
+    two = {"sequence": DATA["sequence"], "replicas": [{"items": DATA["items"]}, {"items": []}]}
+    own = plan_routes(parse_mesh("dp=2,cp=2"), load_workload(two, Place("w")))
+    after = load_routes(parse_document(dump_json(own.to_data()).encode(), "routes"))
+    assert same(own, after)
+    assert after.parents[1].routes.item_ids == ((), ())
+
+
+def test_document_is_that_of_the_design() -> None:
+    """Another program that reads tables does not find what DESIGN promises."""
+    data = routes_to_data(table("cp=2,tp=2,sp"))
+    assert list(data) == [
+        "hpplan_routes", "digest", "mesh", "mode", "granularity", "workload", "parents", "traffic",
+    ]  # fmt: skip
+    (parent,) = data["parents"]
+    assert parent["ranks"] == [0, 1, 2, 3]
+    assert parent["destinations"] == {"4": [0, 2], "1": [0, 3]}
+    assert parent["transfers"] == [[0, 0, 4, 0, 10], [0, 2, 4, 0, 10], [1, 0, 1, 0, 8], [1, 3, 1, 0, 8]]
+    assert data["traffic"]["rows"] == 36
+    assert data["traffic"]["row_bytes"] == 16
+
+
+CHANGES: list[tuple[str, Callable[[Any], object], list[tuple[str, KeyPath]]]] = [
+    ("a row fewer", lambda data: data["parents"][0]["transfers"][0].__setitem__(4, 9),
+     [("routes-differ", ("parents", 0, "transfers", 0))]),
+    ("a transfer fewer", lambda data: data["parents"][1]["transfers"].pop(),
+     [("routes-differ", ("parents", 1, "transfers", 3))]),
+    ("another rank", lambda data: data["parents"][0]["ranks"].reverse(),
+     [("routes-differ", ("parents", 0, "ranks", 0))]),
+    ("another destination", lambda data: data["parents"][0]["destinations"]["4"].append(3),
+     [("routes-differ", ("parents", 0, "destinations", "4"))]),
+    ("another matrix", lambda data: data["parents"][0]["matrix"][0].__setitem__(0, 11),
+     [("routes-differ", ("parents", 0, "matrix", 0))]),
+    ("another mode", lambda data: data.__setitem__("mode", "local"), [("routes-differ", ("mode",))]),
+    ("a parent fewer", lambda data: data["parents"].pop(), [("routes-differ", ("parents",))]),
+    ("another digest", lambda data: data.__setitem__("digest", "sha256:" + "0" * 64),
+     [("digest-mismatch", ("digest",))]),
+    ("another width", lambda data: data["workload"].__setitem__("feature_width", 16),
+     [("digest-mismatch", ("digest",))]),
+    ("another granularity", lambda data: data.__setitem__("granularity", "row"),
+     [("routes-differ", ("parents", number, field, *first)) for number in (0, 1)
+      for field, first in (("transfers", (0,)), ("matrix", (0,)))] + [("digest-mismatch", ("digest",))]),
+    ("a later version", lambda data: data.__setitem__("hpplan_routes", 2),
+     [("malformed-routes", ("hpplan_routes",))]),
+    ("no parents", lambda data: data.pop("parents"), [("malformed-routes", ())]),
+    ("a transfer is a text", lambda data: data["parents"][0]["transfers"].__setitem__(0, "0 0 0 0 9"),
+     [("malformed-routes", ("parents", 0, "transfers", 0))]),
+    ("an unknown axis", lambda data: data["mesh"].update(axes={"xp": 2}, order=["xp"]),
+     [("unknown-axis", ("mesh", "axes", "xp"))]),
+    ("an item overlaps", lambda data: data["workload"]["items"][0].update(batch_index=1, output_rows=16),
+     [("overlapping-spans", ("workload", "items", 1, "spans", 1))]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "expected"), [case[1:] for case in CHANGES], ids=[c[0] for c in CHANGES])
+def test_changed_tables_are_refused(
+    change: Callable[[Any], object], expected: list[tuple[str, KeyPath]]
+) -> None:
+    """A table that was changed by hand runs, and ranks wait for rows that nobody sends."""
+    data = json.loads(json.dumps(routes_to_data(table())))
+    change(data)
+    with pytest.raises(InvalidInput) as raised:
+        routes_from_data(data, Place("t"))
+    assert sorted((one.code.name, one.place.path) for one in raised.value.diagnostics) == sorted(expected)
+
+
+def test_digest_covers_what_matters_and_nothing_else() -> None:
+    """Ranks run different routes under one digest, or refuse the same routes under two."""
+    digest = table().digest
+    assert table(items=list(reversed(DATA["items"]))).digest == digest
+    assert table(name="a batch").digest == digest
+    assert table("pp=1,tp=2,dp=2,cp=2,ep=2,sp").digest == digest
+    different = [
+        table("dp=2,tp=2,cp=2,sp"),
+        table("tp=2,dp=2,cp=2"),
+        table(feature_width=4),
+        table(payloads=2),
+        table(dtype="float32"),
+        table(sequence={"length": 64, "cp_layout": "zigzag"}),
+        table(sequence={"length": 32, "cp_layout": "contiguous"}),
+        table(buckets=[[], [4, 1], [], []]),
+        table(buckets=[[], [1, 4], [], []]),
+        table(destinations={4: [0]}),
+        plan_routes(parse_mesh("tp=2,dp=2,cp=2,sp"), load_workload(DATA, Place("w")), "row"),
+    ]
+    assert len({digest, *(one.digest for one in different)}) == len(different) + 1
+
+
+def test_tables_that_nobody_could_read_are_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table with billions of transfers fills the memory."""
+    monkeypatch.setattr(routes_document, "MOST_TRANSFERS", 3)
+    with pytest.raises(UnusableRequest, match="8 transfers"):
+        routes_to_data(table())
+
+
+def test_matrix_of_a_large_parent_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A square of all ranks is written for a large parent."""
+    monkeypatch.setattr(routes_document, "LARGEST_MATRIX", 3)
+    data = routes_to_data(table())
+    assert "matrix" not in data["parents"][0]
+    assert same(table(), routes_from_data(json.loads(json.dumps(data)), Place("t")))

@@ -1,0 +1,115 @@
+"""Sums of a table: per rank, in all, the peaks, folded, and in time."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hpplan.diagnostics import Place
+from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.routes import RoutingTable, plan_routes
+from hpplan.routing.traffic import Link, Traffic, fold_matrix, rows_leaving_blocks
+from hpplan.routing.traffic_warnings import check_traffic
+from hpplan.routing.workload import load_workload
+
+if TYPE_CHECKING:
+    from hpplan.routing.transfers import Granularity
+
+ITEMS = [
+    {"item_id": 0, "batch_index": 0, "decoder_token_start": 5, "output_rows": 10},
+    {"item_id": 1, "batch_index": 0, "decoder_token_start": 20, "output_rows": 8},
+]
+
+
+def table(mesh: str, granularity: Granularity = "record", **fields: Any) -> RoutingTable:  # noqa: ANN401
+    """Plan the first worked case on a mesh."""
+    data = {"sequence": {"length": 32, "cp_layout": "zigzag"}, "items": ITEMS, **fields}
+    return plan_routes(parse_mesh(mesh), load_workload(data, Place("w")), granularity)
+
+
+BUCKETS = [[0], [1], [], []]
+
+
+def test_sums_of_the_first_case() -> None:
+    """Totals differ from the matrix that was worked out by hand."""
+    traffic = Traffic(table("cp=2,tp=2,sp", buckets=BUCKETS, feature_width=4, payloads=2), Link(1.0, 5.0))
+    assert [tuple(one) for one in traffic.per_rank()] == [
+        (0, 1, 10, 10, 0, 10),
+        (1, 1, 8, 8, 0, 8),
+        (2, 0, 0, 0, 10, 0),
+        (3, 0, 0, 0, 8, 0),
+    ]
+    assert (traffic.rows, traffic.rows_kept, traffic.rows_leaving) == (36, 18, 18)
+    assert traffic.least_rows_leaving == 11
+    assert traffic.row_bytes == 4 * 2 * 2
+    assert tuple(traffic.largest_sender) == (0, 10, 4.5)
+    assert tuple(traffic.largest_receiver) == (2, 10, 4.5)
+    assert tuple(traffic.producer_load) == (0, 0, 10, 10, 4.5)
+    assert traffic.largest_buffer == 20 * 16
+    # 10 rows of 16 bytes at 10^9 bytes a second, plus 5 microseconds.
+    assert traffic.seconds == pytest.approx(160e-9 + 5e-6)
+
+
+def test_replicas_count_each() -> None:
+    """A replica is left out of the sums, or counted for another's ranks."""
+    alike = Traffic(table("tp=2,dp=3,cp=2,sp", buckets=BUCKETS))
+    assert alike.rows == 3 * 36
+    assert [one.produced for one in alike.per_rank()] == [10, 0, 10, 0, 10, 0, 8, 0, 8, 0, 8, 0]
+    replicas = [{"items": ITEMS}, {"items": ITEMS[1:]}]
+    data = {"sequence": {"length": 32, "cp_layout": "zigzag"}, "replicas": replicas}
+    own = Traffic(plan_routes(parse_mesh("dp=2,cp=2,tp=2,sp"), load_workload(data, Place("w"))))
+    assert own.rows == 36 + 16
+    assert own.producer_load.parent == 0
+
+
+def test_folded_matrix() -> None:
+    """Rows between nodes are lost or counted twice when ranks are folded to nodes."""
+    for mesh in ("cp=2,tp=2,sp", "cp=2,tp=2", "tp=2,cp=2"):
+        one = table(mesh, "row", buckets=BUCKETS)
+        (parent,) = one.parents
+        matrix = parent.routes.matrix()
+        wanted = [[0, 0], [0, 0]]
+        for at, line in enumerate(matrix):
+            for to, rows in enumerate(line):
+                wanted[parent.ranks[at] // 2][parent.ranks[to] // 2] += rows
+        blocks = [0, 0, 1, 1]
+        assert fold_matrix(one.parents, blocks, 2) == wanted
+        assert rows_leaving_blocks(one.parents, blocks) == wanted[0][1] + wanted[1][0]
+
+
+def test_warnings() -> None:
+    """Something costly passes without a word, or something normal is warned of."""
+
+    def names(one: RoutingTable) -> list[str]:
+        return [found.code.name for found in check_traffic(Traffic(one))]
+
+    assert names(table("cp=2", buckets=[[0], [1]])) == []
+    assert names(table("cp=2", buckets=[[0, 1], []])) == ["idle-producer"]
+    assert names(table("cp=4", buckets=[[0, 1], [], [], []])) == []
+    # Rank 0 sends 10 rows of 3 x 10^8 elements to rank 1; what a rank keeps may be of any size.
+    assert names(table("cp=2", buckets=[[0], [1]], feature_width=3 * 10**8)) == ["oversized-transfer"]
+    assert names(table("tp=1", buckets=[[0, 1]], feature_width=10**9)) == []
+    assert names(table("cp=4", items=ITEMS[:1], sequence={"length": 64})) == []
+    assert names(table("cp=4", items=ITEMS[:1], sequence={"length": 128}, buckets=[[], [0], [], []])) == [
+        "overloaded-receiver"
+    ]
+
+
+def test_a_large_mesh_has_no_square_in_memory() -> None:
+    """The preview of 65,536 ranks needs gigabytes for a matrix of zeros."""
+    items = [
+        {"item_id": n, "batch_index": 0, "decoder_token_start": n * 1000, "output_rows": 700}
+        for n in range(500)
+    ]
+    data = {"sequence": {"length": 65536 * 16, "cp_layout": "zigzag"}, "items": items}
+    workload = load_workload(data, Place("w"))
+    tracemalloc.start()
+    for mesh in ("cp=8192,tp=8,sp", "cp=2,tp=32768", "tp=65536"):
+        traffic = Traffic(plan_routes(parse_mesh(mesh), workload))
+        assert traffic.rows >= 350_000
+        assert sum(one.received for one in traffic.per_rank()) == traffic.rows_leaving
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200e6
