@@ -17,6 +17,7 @@ from hpplan.cli.inputs import (
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
+    from hpplan.diagnostics import Diagnostic
     from hpplan.documents.source import Source
     from hpplan.passes.pipeline import Normalized, Pass
     from hpplan.plan.model import Plan
@@ -151,7 +152,9 @@ def _run(
         if step.name in shown:
             output.note(f"# after {step.name}\n{_text(plan, 'yaml')}")
 
-    runs, problems, warnings = [], [], []
+    runs: list[_Run] = []
+    problems: list[Diagnostic] = []
+    warnings: list[Diagnostic] = []
     for path in paths:
         try:
             document = read_document(path, output.sources)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.plan.fqn import FqnIndex
 
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from hpplan.plan.strategies import Strategy
 
 
-@dataclass(frozen=True, slots=True)
-class EpRule:
+class EpRule(NamedTuple):
     """An inline rule whose local compute target resolved to a strategy with a target class."""
 
     patterns: tuple[str, ...]
@@ -24,8 +22,7 @@ class EpRule:
     rule: Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """Facts about the plan as it was before the first pass.
 
     `classes` maps FQNs to remembered classes, with what earlier normalization

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hpplan.documents.collector import collector_paused
 from hpplan.passes.ep_strip import EpStrip
@@ -40,8 +39,7 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Normalized:
+class Normalized(NamedTuple):
     """A plan after the passes, with every change and what is odd about the rules.
 
     Changes are in the order of the passes, and sorted by FQN within one.

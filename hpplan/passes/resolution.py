@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
@@ -42,7 +41,7 @@ def resolve_rules(
             elif strategy.target_class is not None and role == "local_compute":
                 ep_rules.append(EpRule(rule.patterns, strategy, rule))
                 warnings += _other_class(rule, strategy, matched, facts)
-    return replace(facts, ep_rules=tuple(ep_rules)), warnings
+    return facts._replace(ep_rules=tuple(ep_rules)), warnings
 
 
 def _unmatched(rule: Rule) -> Diagnostic:

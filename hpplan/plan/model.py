@@ -6,9 +6,8 @@ through. `load_plan` checks that data once; everything after may rely on it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import SchemaValidator, core_schema
 
@@ -127,8 +126,7 @@ KEY_ORDER: KeyOrder = {(): TOP_LEVEL_FIELDS, ("param_plan", "*"): ENTRY_FIELDS}
 PLAN_SCHEMA = record(_TOP_LEVEL, required=("boundary_classes", "param_plan"), title="Frozen plan")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A frozen plan whose data has the shape of `PLAN_SCHEMA`.
 
     Treat `data` as read-only: plans that differ in a few entries share the rest.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import SchemaValidator, core_schema
 
@@ -64,8 +63,7 @@ RULES_SCHEMA = record(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One inline rule: FQN patterns, and the targets that apply to what they match."""
 
     patterns: tuple[str, ...]
@@ -88,8 +86,7 @@ class Rule:
         return self.when not in {"ep", "cp"} or plan.size(str(self.when)) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSet:
+class RuleSet(NamedTuple):
     """The rules of a run, with the strategies and the model type that came with them."""
 
     rules: tuple[Rule, ...]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import SchemaValidator, core_schema
 
@@ -41,8 +40,7 @@ STRATEGIES = core_schema.list_schema(STRATEGY_SCHEMA, strict=True)
 STRATEGIES_SCHEMA = record({"strategies": STRATEGIES}, required=("strategies",), title="Strategies")
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(NamedTuple):
     """The class whose `forward` a target replaces, and the sub-modules that forward owns.
 
     `target_class` is None for strategies that replace no forward, such as

@@ -10,7 +10,7 @@ from hpplan.plan.difference import MISSING, differences
 from hpplan.reports.tables import plain_table, terminal_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hpplan.passes.change import Change
 
@@ -93,7 +93,7 @@ def _as_data(change: Change) -> dict[str, Any]:
     }
 
 
-def would_change(name: str, before: dict[str, Any], after: dict[str, Any]) -> str:
+def would_change(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Name every field that writing the normalized plan to a file would change."""
     lines = [
         f"{name}: would change {show_path(path)}: {_shown(old)} -> {_shown(new)}\n"
