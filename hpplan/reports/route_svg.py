@@ -142,7 +142,7 @@ def _square(
     x, y = left + column * cell, _TOP + line * cell
     kept = line == column
     amount = f"{plural(rows, 'row')}, {size(rows * view.traffic.row_bytes)}"
-    what = "stay here" if kept and blocks.kind == "rank" else f"to {blocks.name(column)}"
+    what = "to itself" if kept and blocks.kind == "rank" else f"to {blocks.name(column)}"
     text = (
         f'<rect class="s{shade}" x="{x + gap:.4g}" y="{y + gap:.4g}" '
         f'width="{inner:.3g}" height="{inner:.3g}">'
