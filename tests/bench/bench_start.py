@@ -30,7 +30,7 @@ def measure() -> Iterator[Measurement]:
     )
     with tempfile.TemporaryDirectory() as folder:
         plan = Path(folder, "plan.yaml")
-        data = large_plan(layers=2, experts=0)
+        data = large_plan(layers=4, experts=0)
         plan.write_text(dump_yaml(data, KEY_ORDER), encoding="utf-8")
         entries = len(data["param_plan"])
         yield Measurement(
