@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hpplan.checks.contracts import contract_of, differing_fields
 from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.documents.writer import natural_key
+from hpplan.documents.natural import natural_key
 from hpplan.plan.model import is_boundary
 
 if TYPE_CHECKING:

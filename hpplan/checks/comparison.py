@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.checks.folding import fold
-from hpplan.documents.writer import natural_key
+from hpplan.checks.folding import fold, folded_key
+from hpplan.documents.natural import natural_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,7 +75,7 @@ def compare_names(
     return Comparison(
         removed=tuple(fold(old - new)),
         added=tuple(fold(new - old)),
-        changed=tuple(sorted(changed, key=lambda group: natural_key(group.names[0]))),
+        changed=tuple(sorted(changed, key=lambda group: folded_key(group.names[0]))),
         fields=tuple(fields),
     )
 

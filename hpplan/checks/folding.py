@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.documents.writer import natural_key
+from hpplan.documents.natural import natural_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from hpplan.documents.natural import NaturalKey
 
 _Numbers = tuple[str, ...]
 
@@ -29,7 +31,12 @@ def fold(names: Iterable[str]) -> list[str]:
     folded = [
         ".".join(_filled(shape, sets)) for shape, numbers in by_shape.items() for sets in _boxes(numbers)
     ]
-    return sorted(folded, key=natural_key)
+    return sorted(folded, key=folded_key)
+
+
+def folded_key(pattern: str) -> NaturalKey:
+    """Return a sort key that puts a folded name where the first of its names would be."""
+    return natural_key(pattern.replace("{", ""))
 
 
 def _is_number(part: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.checks.folding import fold
 from hpplan.checks.forms import FORMS, Forms
-from hpplan.documents.writer import natural_key
+from hpplan.documents.natural import natural_key
 from hpplan.plan.model import is_boundary
 from hpplan.reports.changes import summarize
 from hpplan.reports.concise import visible

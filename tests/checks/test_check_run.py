@@ -1,0 +1,183 @@
+"""A run over several documents: their kinds, what blocks, and what they say about each other."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from hpplan.checks.run import CheckRun, kind_of_document
+from hpplan.documents.reader import parse_document
+from hpplan.documents.source import Sources
+from hpplan.routing.mesh import parse_mesh
+
+WORKLOAD: dict[str, Any] = {
+    "sequence": {"length": 8},
+    "items": [{"item_id": 0, "batch_index": 0, "decoder_token_start": 0, "output_rows": 2}],
+}
+PLAN: dict[str, Any] = {
+    "parallel_dims": {"tp_size": 2, "sequence_parallel": True},
+    "boundary_classes": {},
+    "param_plan": {"a": {}},
+    "feature_exchange": WORKLOAD,
+}
+
+
+def found(
+    *documents: tuple[str, object], rules: object = None, strategies: object = None, mesh: str | None = None
+) -> list[tuple[str, str]]:
+    """Return the document and the name of each finding."""
+    sources = Sources()
+    run = CheckRun(mesh=parse_mesh(mesh) if mesh else None)
+    for name, data, step in (
+        ("rules", rules, run.use_rules),
+        ("strategies", strategies, run.use_strategies),
+        *((name, data, run.check) for name, data in documents),
+    ):
+        if data is not None:
+            step(parse_document(json.dumps(data).encode(), name, sources))
+    run.finish()
+    return [
+        (item.place.document, item.code.name) for item, _ in sources.resolve([*run.blocking, *run.findings])
+    ]
+
+
+def routes(mesh: str = "tp=2,sp", **fields: object) -> dict[str, Any]:
+    """Return the routing table of the workload as a document."""
+    from hpplan.diagnostics import Place
+    from hpplan.routing.routes import plan_routes
+    from hpplan.routing.workload import load_workload
+
+    workload = load_workload({**WORKLOAD, **fields}, Place("w"))
+    return plan_routes(parse_mesh(mesh), workload).to_data()
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (PLAN, "plan"),
+        ({"boundary_classes": {}}, "plan"),
+        ({"rules": []}, "rules"),
+        ({"plan_overrides": [], "optimizer": {}}, "rules"),
+        ({"strategies": []}, "strategies"),
+        (WORKLOAD, "workload"),
+        ({"hpplan_routes": 1, "workload": {}}, "routes"),
+        ({}, "plan"),
+    ],
+)
+def test_kinds_are_told_apart_by_content(data: dict[str, Any], kind: str) -> None:
+    """A document that is taken for another kind gets findings about fields it never had."""
+    assert kind_of_document(data) == kind
+
+
+def test_every_kind_in_order_has_no_finding() -> None:
+    """What is in order must be silent, alone and together."""
+    documents = [
+        ("plan", PLAN),
+        ("rules.yaml", {"rules": []}),
+        ("strategies.yaml", {"strategies": [{"target": "mycompany.f", "kind": "moe_ep_routed"}]}),
+        ("workload", WORKLOAD),
+        ("routes", routes()),
+    ]
+    assert found(*documents) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        ({"rules": [{"match": "a"}]}, "missing-field"),
+        ({"rules": [], "strategy": []}, "unknown-field"),
+        ({"rules": [{"match": "a", "local_compute_fn": "mycompany.f"}]}, "unresolved-target"),
+        ({"strategies": [{"target": "mycompany.f"}]}, "missing-field"),
+        ({"strategies": [{"target": "a.f", "kind": "k", "class": "M"}]}, "unknown-field"),
+        ({**WORKLOAD, "sequence": {"length": 8, "cp_layout": "ring"}}, "unknown-cp-layout"),
+        ({**PLAN, "feature_exchange": {**WORKLOAD, "dtype": "int3"}}, "unknown-dtype"),
+        ({**PLAN, "parallel_dims": {"ep_size": 3}}, "ep-does-not-divide"),
+        ({**PLAN, "injections": [{"local_compute_fn": "mycompany.f"}]}, "missing-field"),
+        ({**routes(), "digest": "sha256:" + "0" * 64}, "digest-mismatch"),
+        ({**routes(), "mode": "local"}, "routes-differ"),
+    ],
+)
+def test_each_kind_of_document_is_checked(data: dict[str, Any], name: str) -> None:
+    """A kind that is recognized and then not checked would look in order."""
+    assert found(("d", data)) == [("d", name)]
+
+
+def test_workloads_are_checked_on_the_mesh() -> None:
+    """Nine tokens cannot be cut in two, which only the mesh tells."""
+    odd = {**WORKLOAD, "sequence": {"length": 9}}
+    assert found(("w", odd)) == []
+    assert found(("w", odd), mesh="tp=2,sp") == [("w", "length-does-not-divide")]
+    assert found(("p", {**PLAN, "feature_exchange": odd})) == [("p", "length-does-not-divide")]
+    assert found(("p", {**PLAN, "feature_exchange": odd}), mesh="tp=1") == []
+
+
+def test_a_routing_table_of_another_plan() -> None:
+    """The job is laid out by the plan, and the exchange by the table."""
+    foreign = [("routes", "foreign-routes")]
+    assert found(("plan", PLAN), ("routes", routes("tp=4,sp"))) == foreign
+    assert found(("routes", routes("tp=2")), ("plan", PLAN)) == foreign
+    assert found(("plan", PLAN), ("routes", routes(feature_width=2))) == foreign
+    # Which producer has which item is left to the table, as the plan has no buckets.
+    assert found(("plan", PLAN), ("routes", routes(buckets=[[], [0]]))) == []
+    with_buckets = {**PLAN, "feature_exchange": {**WORKLOAD, "buckets": [[0], []]}}
+    assert found(("plan", with_buckets), ("routes", routes(buckets=[[0], []]))) == []
+    assert found(("plan", with_buckets), ("routes", routes(buckets=[[], [0]]))) == foreign
+
+
+def test_a_routing_table_of_one_of_several_plans() -> None:
+    """A table belongs to one plan; the others in the same run are no reason to complain."""
+    other = {**PLAN, "parallel_dims": {"tp_size": 4, "sequence_parallel": True}}
+    assert found(("a", PLAN), ("b", other), ("routes", routes("tp=4,sp"))) == []
+    assert found(("a", PLAN), ("b", PLAN), ("routes", routes("tp=4,sp"))) == [("routes", "foreign-routes")]
+
+
+def test_a_plan_that_says_nothing_of_the_exchange() -> None:
+    """Without a mesh nobody can tell whose table it is."""
+    silent = {"boundary_classes": {}, "param_plan": {"a": {}}}
+    assert found(("plan", silent), ("routes", routes())) == []
+    assert found(("plan", silent), ("routes", routes()), mesh="tp=4,sp") == [("routes", "foreign-routes")]
+
+
+def test_a_finding_in_shared_rules_is_reported_once() -> None:
+    """Two plans that share a rules file share its mistakes."""
+    rules = {"rules": [{"match": "nothing.*", "replace_module": "mycompany.Linear"}]}
+    assert found(("a", PLAN), ("b", PLAN), rules=rules) == [("rules", "unmatched-rule")]
+
+
+def test_strategies_of_a_file_join_the_others() -> None:
+    """A strategy in `--strategies` resolves targets of the rules."""
+    rules = {"rules": [{"match": "a", "local_compute_fn": "mycompany.f"}]}
+    strategies = {"strategies": [{"target": "mycompany.f", "kind": "moe_ep_routed"}]}
+    assert found(("p", PLAN), rules=rules) == [("rules", "unresolved-target")]
+    assert found(("p", PLAN), rules=rules, strategies=strategies) == []
+    assert found(("p", PLAN), strategies={"strategies": [{"kind": "k"}]}) == [("strategies", "missing-field")]
+
+
+def test_normalizing_would_settle_it() -> None:
+    """Whoever reads the finding should know whether `hpplan normalize` makes it go away."""
+    ep = "hyper_parallel.distributed.expert_parallel.recipes.deepseekv3_ep_compute_fn"
+    gathers = {"in_src": {"x": {"tp": "S(1)"}}, "in_dst": {"x": {"tp": "R"}}}
+    plan = {
+        "external_state_classes": ["DeepseekV3MoE"],
+        "boundary_classes": {
+            "l.0.mlp": "DeepseekV3MLP",
+            "l.1.mlp": "DeepseekV3MoE",
+            "l.1.mlp.shared_experts": "DeepseekV3MLP",
+        },
+        "param_plan": {
+            "l.0.mlp": gathers,
+            "l.1.mlp": {"is_boundary": True},
+            "l.1.mlp.shared_experts": {"is_boundary": True},
+        },
+    }
+    messages = []
+    for rules in ([], [{"match": "*.mlp", "local_compute_fn": ep}]):
+        run = CheckRun()
+        run.use_rules(parse_document(json.dumps({"rules": rules}).encode(), "r"))
+        run.check(parse_document(json.dumps(plan).encode(), "p"))
+        (finding,) = run.findings
+        messages.append((finding.message.partition("; ")[2], finding.hint))
+    assert messages[0][0] == "normalizing does not settle this"
+    assert messages[1] == ("normalizing settles this", "run `hpplan normalize`")

@@ -1,0 +1,137 @@
+"""What `hpplan diff` takes for a difference, and what it does not."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from hpplan.checks.compare_plans import compare_plans
+from hpplan.checks.compare_routes import compare_routes
+from hpplan.checks.comparison import ABSENT, ChangedNames, Comparison, FieldChange
+from hpplan.diagnostics import Place
+from hpplan.plan.model import Plan
+from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.routes import RoutingTable, plan_routes
+from hpplan.routing.workload import load_workload
+
+SAME = Comparison(removed=(), added=(), changed=(), fields=())
+
+
+def plan(layers: int = 3, entry: dict[str, Any] | None = None, **fields: Any) -> Plan:  # noqa: ANN401 - plan data
+    """Return a plan with one MLP for each layer."""
+    names = [f"model.layers.{layer}.mlp" for layer in range(layers)]
+    usual = {"params": {"w": {"tp": "S(0)"}}} if entry is None else entry
+    made = {
+        "boundary_classes": dict.fromkeys(names, "M"),
+        "param_plan": {name: deepcopy(usual) for name in names},
+    }
+    return Plan({**made, **fields}, Place("p"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"params": {"w": {"tp": "R"}}}, {"params": {"w": {}}}),
+        ({"in_src": {"x": {"tp": "S(1)", "cp": "R"}}}, {"in_src": {"x": {"tp": "S(1)"}}}),
+        ({"in_src": {"x": {}}}, {"in_src": {"x": {}}, "is_boundary": True}),
+        ({"out_names": [], "skip_source_lowering": False}, {}),
+        ({"is_boundary": False}, {}),
+    ],
+)
+def test_spelling_is_no_difference(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """A reviewer who is shown spelling stops looking for meaning."""
+    assert compare_plans(plan(entry=before), plan(entry=after)) == SAME
+
+
+def test_key_order_is_no_difference() -> None:
+    """HyperParallel's own files come back sorted by character."""
+    one = plan(11, model_type="m", mesh_dim_names=["tp"])
+    data = {key: one.data[key] for key in reversed(one.data)}
+    data["param_plan"] = dict(reversed(one.param_plan.items()))
+    assert compare_plans(one, Plan(data, Place("q"))) == SAME
+
+
+def test_changes_are_folded_over_layers() -> None:
+    """Sixty equal changes are one change."""
+    after = plan(5, {"params": {"w": {"tp": "S(1)"}}, "is_boundary": True})
+    after.param_plan["model.layers.1.mlp"]["params"]["w"] = {"tp": "S(0)"}
+    after.boundary_classes["model.layers.1.mlp"] = "N"
+    found = compare_plans(plan(4), after)
+    assert found.added == ("model.layers.4.mlp",)
+    assert found.removed == ()
+    boundary = FieldChange("is_boundary", before=False, after=True)
+    assert found.changed == (
+        ChangedNames(
+            ("model.layers.{0,2,3}.mlp",),
+            3,
+            (boundary, FieldChange("params.w", {"tp": "S(0)"}, {"tp": "S(1)"})),
+        ),
+        ChangedNames(("model.layers.1.mlp",), 1, (FieldChange("class", "M", "N"), boundary)),
+    )
+
+
+def test_fields_of_the_plan() -> None:
+    """A mesh that changed is a difference although no FQN changed."""
+    before = plan(mesh_dim_names=["tp"], parallel_dims={"tp_size": 2, "cp_size": 1}, injections=[])
+    after = plan(parallel_dims={"tp_size": 4, "cp_size": 1}, external_state_classes=["B", "A"])
+    assert compare_plans(before, after).fields == (
+        FieldChange("mesh_dim_names", ["tp"], ABSENT),
+        FieldChange("parallel_dims.tp_size", 2, 4),
+        FieldChange("external_state_classes", ABSENT, ["A", "B"]),
+    )
+
+
+def test_the_model_type_may_stand_in_two_places() -> None:
+    """`source.model_type` says the same as `model_type`, and the order of classes says nothing."""
+    before = plan(model_type="m", external_state_classes=["A", "B"])
+    after = plan(source={"model_type": "m"}, external_state_classes=["B", "A"])
+    assert compare_plans(before, after) == SAME
+
+
+def test_injections_are_compared_by_what_they_match() -> None:
+    """One record for each of sixty layers folds like the layers themselves."""
+    before = plan(injections=[{"match": f"l.{layer}", "ep_size": 4} for layer in range(5)])
+    after = plan(injections=[{"match": ["l.3", "l.4"], "ep_size": 4}, {"match": "l.2", "ep_size": 8}])
+    found = compare_plans(before, after)
+    assert found.removed == ("injections: l.{0,1}",)
+    assert found.changed == (ChangedNames(("injections: l.2",), 1, (FieldChange("ep_size", 4, 8),)),)
+
+
+def table(mesh: str = "dp=2,tp=2,sp", **fields: Any) -> RoutingTable:  # noqa: ANN401 - workload data
+    """Return the routes of two items in a sequence of eight tokens."""
+    workload = {
+        "sequence": {"length": 8},
+        "items": [
+            {"item_id": 0, "batch_index": 0, "decoder_token_start": 0, "output_rows": 2},
+            {"item_id": 1, "batch_index": 0, "decoder_token_start": 4, "output_rows": 3},
+        ],
+        "buckets": [[0], [1]],
+        **fields,
+    }
+    return plan_routes(parse_mesh(mesh), load_workload(workload, Place("w")))
+
+
+def test_routing_tables() -> None:
+    """Tables differ in who sends what where; traffic and digest only follow from that."""
+    assert compare_routes(table(), table()) == SAME
+    found = compare_routes(table(), table(buckets=[[1], [0]]))
+    # tp rank 0 owns tokens 0 to 3, which item 0 has; the second parent has ranks 2 and 3.
+    assert found.changed == (
+        ChangedNames(("parents.0.items.0",), 1, (FieldChange("producer", 0, 1),)),
+        ChangedNames(("parents.0.items.1",), 1, (FieldChange("producer", 1, 0),)),
+        ChangedNames(("parents.1.items.0",), 1, (FieldChange("producer", 2, 3),)),
+        ChangedNames(("parents.1.items.1",), 1, (FieldChange("producer", 3, 2),)),
+    )
+    assert [change.field for change in found.fields] == ["workload.buckets"]
+
+
+def test_routing_tables_of_two_meshes() -> None:
+    """A parent more is a parent's worth of items more."""
+    found = compare_routes(table(), table("dp=3,tp=2,sp", feature_width=4))
+    assert found.added == ("parents.2.items.{0,1}",)
+    assert found.fields == (
+        FieldChange("mesh.axes.dp", 2, 3),
+        FieldChange("workload.feature_width", 1, 4),
+    )

@@ -1,0 +1,190 @@
+"""`hpplan explain`: codes, plans, and single modules of a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hpplan.checks.registry import all_codes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Runner
+
+    from hpplan.diagnostics import Code
+
+EP = "hyper_parallel.distributed.expert_parallel.recipes.deepseekv3_ep_compute_fn"
+
+PLAN = """\
+mesh_dim_names: [cp, tp]
+external_state_classes: [DeepseekV3MoE]
+boundary_classes:
+  l.0.mlp: DeepseekV3MLP
+  l.1.mlp: DeepseekV3MoE
+  l.1.mlp.shared_experts: DeepseekV3MLP
+  norm: RMSNorm
+param_plan:
+  l.0.mlp: &mlp
+    in_src: {x: {tp: S(1), cp: S(1)}}
+    in_dst: {x: {tp: R, cp: S(1)}}
+    out_src: {z: {tp: P(sum), cp: S(1)}}
+    out_dst: {z: {tp: S(1), cp: S(1)}}
+    is_boundary: true
+  l.1.mlp: {is_boundary: true}
+  l.1.mlp.shared_experts: *mlp
+  norm: {in_src: {x: {}}, in_dst: {x: {}}}
+  rotary: {params: {w: {}}}
+"""
+
+RULES = f"""\
+rules:
+  - match: [nothing, "*.mlp"]
+    local_compute_fn: {EP}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a working directory with a plan and its rules."""
+    (tmp_path / "plan.yaml").write_text(PLAN, encoding="utf-8")
+    (tmp_path / "rules.yaml").write_text(RULES, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("code", all_codes()[::9], ids=lambda code: code.id)
+def test_codes(hpplan: Runner, code: Code) -> None:
+    """What a code's file says about it is what people get to read."""
+    for text in (code.id, code.name):
+        result = hpplan("explain", text)
+        assert result.status == 0
+        assert result.stdout == f"{code.id} {code.name} ({code.severity})\n\n{code.doc}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("HP999", "Error: There is no code HP999.\n"),
+        (
+            "unknown-fields",
+            "Error: There is neither a file nor a code called 'unknown-fields'. "
+            "Did you mean unknown-field?\n",
+        ),
+        ("zzz.yaml", "Error: Cannot read zzz.yaml: there is no such file or folder.\n"),
+    ],
+)
+def test_neither_code_nor_plan(hpplan: Runner, text: str, message: str) -> None:
+    """A misspelt code must not be reported as a missing file."""
+    assert hpplan("explain", text) == (2, "", message)
+
+
+def test_a_plan(hpplan: Runner) -> None:
+    """The sum of a plan: what is a boundary, in which form, and what one forward communicates."""
+    result = hpplan("explain", "plan.yaml", "--rules", "rules.yaml")
+    assert result.status == 0
+    assert result.stdout == (
+        "plan.yaml: 5 entries, 4 boundaries\n"
+        "active axes: cp, tp (from mesh_dim_names)\n"
+        "normalizing: 2 boundaries stripped (ep-strip 2), 1 marked (shared-class-mark)\n"
+        "\n"
+        "class          form           boundaries  FQNs\n"
+        "DeepseekV3MLP  tp_collective           2  l.0.mlp l.1.mlp.shared_experts\n"
+        "DeepseekV3MoE  region                  1  l.1.mlp\n"
+        "RMSNorm        identity                1  norm\n"
+        "\n"
+        "per forward     axis  dimension  side  plan  normalized\n"
+        "all-gather      tp    dim 1      in       2           1\n"
+        "reduce-scatter  tp    dim 1      out      2           1\n"
+        "total                                     4           2\n"
+    )
+
+
+def test_a_plan_on_another_mesh(hpplan: Runner) -> None:
+    """Without tp nothing is redistributed."""
+    result = hpplan("explain", "plan.yaml", "--mesh", "cp=2")
+    assert "active axes: cp (from --mesh)\n" in result.stdout
+    assert result.stdout.endswith("no boundary redistributes anything over the active axes\n")
+
+
+def test_a_module_that_is_stripped(hpplan: Runner) -> None:
+    """Class, form, collectives, and the rule and pattern that take the boundary away."""
+    result = hpplan("explain", "plan.yaml", "l.1.mlp.shared_experts", "--rules", "rules.yaml")
+    assert result.status == 0
+    assert result.stdout == (
+        "l.1.mlp.shared_experts\n"
+        "  class        DeepseekV3MLP\n"
+        "  boundary     yes\n"
+        "  form         tp_collective\n"
+        "  axes         cp, tp (from mesh_dim_names)\n"
+        "  in           x: all-gather over tp, dim 1 (S(1) -> R)\n"
+        "  out          z: reduce-scatter over tp, dim 1 (P(sum) -> S(1))\n"
+        "  normalizing  ep-strip: boundary_classes: DeepseekV3MLP -> (absent)\n"
+        f"               The forward that {EP} gives l.1.mlp calls it itself "
+        "(strip pattern 'shared_experts').\n"
+        f"               rule     {EP}\n"
+        "               pattern  shared_experts\n"
+        "               below    l.1.mlp\n"
+        "               at       rules.yaml:2:5\n"
+        "  normalizing  ep-strip: is_boundary: true -> false\n"
+        "\n"
+        "l.1.mlp.shared_experts:\n"
+        "  in_src:\n"
+        "    x: {cp: S(1), tp: S(1)}\n"
+        "  in_dst:\n"
+        "    x: {cp: S(1), tp: R}\n"
+        "  out_src:\n"
+        "    z: {cp: S(1), tp: P(sum)}\n"
+        "  out_dst:\n"
+        "    z: {cp: S(1), tp: S(1)}\n"
+        "  is_boundary: true\n"
+    )
+
+
+def test_the_place_of_the_pattern(hpplan: Runner) -> None:
+    """Of two patterns in a rule, the one that matched is named."""
+    shown = hpplan("explain", "plan.yaml", "l.1.mlp", "--rules", "rules.yaml").stdout
+    assert "               at       rules.yaml:2:22\n" in shown
+    assert "  form         region\n" in shown
+
+
+def test_a_module_that_is_marked(hpplan: Runner) -> None:
+    """The mark has a cause although no rule speaks of the module."""
+    shown = hpplan("explain", "plan.yaml", "l.0.mlp", "--rules", "rules.yaml").stdout
+    assert "  normalizing  shared-class-mark: skip_source_lowering: (absent) -> true\n" in shown
+    assert "               pattern  DeepseekV3MLP\n" in shown
+
+
+def test_a_module_that_is_no_boundary(hpplan: Runner) -> None:
+    """An entry with parameters alone has neither form nor class."""
+    shown = hpplan("explain", "plan.yaml", "rotary").stdout
+    assert shown.startswith(
+        "rotary\n  class        none\n  boundary     no\n  normalizing  changes nothing here\n"
+    )
+
+
+def test_a_module_that_was_stripped_earlier(hpplan: Runner) -> None:
+    """A normalized plan still knows what was there, and why it went."""
+    hpplan("normalize", "plan.yaml", "--rules", "rules.yaml", "-o", "normalized.yaml")
+    shown = hpplan("explain", "normalized.yaml", "l.1.mlp.shared_experts").stdout
+    assert "  class        none (was DeepseekV3MLP)\n" in shown
+    assert "  stripped     earlier, by ep-strip\n" in shown
+    assert "               below    l.1.mlp\n" in shown
+
+
+def test_an_unknown_module(hpplan: Runner) -> None:
+    """The nearest name is more use than silence."""
+    assert hpplan("explain", "plan.yaml", "l.1.mpl") == (
+        2,
+        "",
+        "Error: The plan plan.yaml says nothing about 'l.1.mpl'. Did you mean 'l.1.mlp'?\n",
+    )
+
+
+def test_a_broken_plan(hpplan: Runner, folder: Path) -> None:
+    """What does not validate cannot be explained."""
+    (folder / "broken.yaml").write_text("param_plan: {}\n", encoding="utf-8")
+    result = hpplan("explain", "broken.yaml")
+    assert (result.status, result.stdout) == (1, "")
+    assert "HP101" in result.stderr
