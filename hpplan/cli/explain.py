@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hpplan.cli.completion import complete_code_or_file
 from hpplan.cli.inputs import only_one_standard_input, rule_options
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("explain", short_help="Explain a code, a plan, or one module of a plan.")
-@click.argument("subject", metavar="CODE|PLAN")
+@click.argument("subject", metavar="CODE|PLAN", shell_complete=complete_code_or_file)
 @click.argument("fqn", required=False)
 @rule_options
 @click.option(

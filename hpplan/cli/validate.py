@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hpplan.cli.completion import complete_codes
 from hpplan.cli.inputs import PATH, only_one_standard_input, rule_options
 
 if TYPE_CHECKING:
@@ -27,9 +28,19 @@ SEVERITIES = ("error", "warning", "info")
 @rule_options
 @click.option("--mesh", "mesh_text", metavar="AXES", help="Check for this mesh, such as dp=2,cp=2,tp=4,sp.")
 @click.option(
-    "--select", multiple=True, metavar="CODES", help="Report only these: ids, beginnings of ids, names."
+    "--select",
+    multiple=True,
+    shell_complete=complete_codes,
+    metavar="CODES",
+    help="Report only these: ids, beginnings of ids, names.",
 )
-@click.option("--ignore", multiple=True, metavar="CODES", help="Leave these out; wins over --select.")
+@click.option(
+    "--ignore",
+    multiple=True,
+    shell_complete=complete_codes,
+    metavar="CODES",
+    help="Leave these out; wins over --select.",
+)
 @click.option(
     "--fail-on",
     type=click.Choice(SEVERITIES),

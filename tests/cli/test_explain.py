@@ -68,9 +68,8 @@ def test_codes(hpplan: Runner, code: Code) -> None:
     [
         ("HP999", "Error: There is no code HP999.\n"),
         (
-            "unknown-fields",
-            "Error: There is neither a file nor a code called 'unknown-fields'. "
-            "Did you mean unknown-field?\n",
+            "dp-placemen",
+            "Error: There is neither a file nor a code called 'dp-placemen'. Did you mean dp-placement?\n",
         ),
         ("zzz.yaml", "Error: Cannot read zzz.yaml: there is no such file or folder.\n"),
     ],

@@ -1,0 +1,63 @@
+"""The hooks that other repositories run, and the completion of a shell."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from conftest import Runner
+
+PLAN = "param_plan: {a: {is_boundary: true}}\nboundary_classes: {a: M}\nexternal_state_classes: [M]\n"
+
+
+@pytest.fixture
+def hooks(root: Path) -> dict[str, dict[str, Any]]:
+    """Return the hooks by their id."""
+    loaded = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    return {hook["id"]: hook for hook in loaded}
+
+
+def test_the_hooks_run(hpplan: Runner, hooks: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    """A hook whose command does not parse fails in every repository that uses it."""
+    plan = tmp_path / "my_plan.yaml"
+    plan.write_text(PLAN, encoding="utf-8")
+    assert hooks.keys() == {"hpplan-normalize", "hpplan-validate"}
+    for hook in hooks.values():
+        assert re.search(hook["files"], str(plan))
+        program, *arguments = hook["entry"].split()
+        assert program == "hpplan"
+        assert hpplan(*arguments, str(plan)).status == 0
+    assert "is_boundary: false" in plan.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("hpplan val", "plain,validate"),
+        ("hpplan explain HP21", "plain,HP213"),
+        ("hpplan explain one-", "plain,one-sided-contract"),
+        ("hpplan explain sample", "file,sample"),
+        ("hpplan validate --select HP2,HP31", "plain,HP2,HP311"),
+        ("hpplan validate --output-format s", "plain,sarif"),
+    ],
+)
+def test_completion(words: str, completed: str) -> None:
+    """Completion that fails prints a traceback into the line that somebody is typing."""
+    environment = {
+        **os.environ,
+        "_HPPLAN_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    script = str(Path(sys.executable).with_name("hpplan"))
+    done = subprocess.run([script], env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert completed in done.stdout.decode().splitlines()
