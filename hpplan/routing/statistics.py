@@ -116,7 +116,8 @@ def distribution(values: Sequence[float]) -> Distribution:
     """
     ascending = sorted(values)
     count = len(ascending)
-    median = (ascending[(count - 1) // 2] + ascending[count // 2]) / 2
+    low, high = ascending[(count - 1) // 2], ascending[count // 2]
+    median = low if low == high else (low + high) / 2
     p95 = ascending[math.ceil(0.95 * count) - 1]
     return Distribution(median, p95, ascending[-1], values.index(ascending[-1]))
 

@@ -1,0 +1,268 @@
+"""`hpplan workload`: every option, as people call it."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from hpplan.documents.writer import dump_json, dump_yaml
+from hpplan.reports.workload_text import micro_batches_pieces, workload_pieces
+from hpplan.routing.batch.micro_batch import MicroBatch, Rows, Settings
+from hpplan.routing.batch.samples import Sample, SampleItem
+from hpplan.routing.micro_batches import MICRO_BATCHES_KEY_ORDER
+from hpplan.routing.workload_shape import KEY_ORDER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Runner
+
+CAT = {"id": "cat", "input_ids": [1, 9, 9, 9, 9, 2], "image_rows": [4]}
+TWO = {"id": "two", "input_ids": [9, 9, 1, 9], "image_rows": [2, 1]}
+TEXT = {"id": "text", "input_ids": [1, 2, 3]}
+CUSTOM = ("--model", "custom", "--image-id", "9")
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> str:
+    """Return the path of a batch file with three samples."""
+    path = tmp_path / "batch.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (CAT, TWO, TEXT)))
+    return str(path)
+
+
+def test_one_workload(hpplan: Runner, batch: str) -> None:
+    """Three samples are three batch rows of one workload, on standard output; the count is not."""
+    result = hpplan(
+        "workload", batch, *CUSTOM, "--feature-width", "64", "--dtype", "float32", "--payloads", "2"
+    )
+    assert result.status == 0
+    assert yaml.safe_load(result.stdout) == {
+        "feature_width": 64,
+        "dtype": "float32",
+        "payloads": 2,
+        "encoder_cp_size": 1,
+        "sequence": {"length": 6, "cp_layout": "contiguous", "pad": True},
+        "items": [
+            {"item_id": 0, "batch_index": 0, "decoder_token_start": 1, "output_rows": 4},
+            {"item_id": 1, "batch_index": 1, "decoder_token_start": 0, "output_rows": 2},
+            {"item_id": 2, "batch_index": 1, "decoder_token_start": 3, "output_rows": 1},
+        ],
+    }
+    assert result.stderr == "<stdout>: 1 workload of 3 samples with 3 items and 7 rows\n"
+
+
+def test_standard_input_and_an_array(hpplan: Runner) -> None:
+    """`-` reads samples from a pipe, as lines or as one array."""
+    lines = "".join(json.dumps(one) + "\n" for one in (CAT, TWO)).encode()
+    array = json.dumps([CAT, TWO], indent=1).encode()
+    assert (
+        hpplan("workload", "-", *CUSTOM, stdin=lines).stdout
+        == hpplan("workload", "-", *CUSTOM, stdin=array).stdout
+        != ""
+    )
+
+
+def test_several_files_are_one_stream(hpplan: Runner, batch: str) -> None:
+    """Files follow one another as if they were one."""
+    found = yaml.safe_load(hpplan("workload", batch, batch, *CUSTOM).stdout)
+    assert [item["batch_index"] for item in found["items"]] == [0, 1, 1, 3, 4, 4]
+
+
+def test_micro_batches_and_formats(hpplan: Runner, batch: str, tmp_path: Path) -> None:
+    """Two samples each make two workloads; the format follows the file's name, and both say the same."""
+    for name in ("out.yaml", "out.json"):
+        result = hpplan("workload", batch, *CUSTOM, "--micro-batch", "2", "-o", str(tmp_path / name))
+        assert (result.status, result.stdout) == (0, "")
+    as_json = json.loads((tmp_path / "out.json").read_text())
+    assert yaml.safe_load((tmp_path / "out.yaml").read_text()) == as_json
+    assert [len(one["items"]) for one in as_json["micro_batches"]] == [3, 0]
+    assert [one["sequence"]["length"] for one in as_json["micro_batches"]] == [6, 3]
+
+
+def test_packing_for_a_mesh(hpplan: Runner, batch: str) -> None:
+    """Zigzag over cp=2 pads documents to multiples of 4: 8 + 4 + 4 are the 16 tokens of one row."""
+    result = hpplan(
+        "workload", batch, *CUSTOM, "--pack", "16", "--cp-layout", "zigzag", "--mesh", "cp=2,tp=2,sp"
+    )
+    found = yaml.safe_load(result.stdout)
+    assert found["sequence"]["documents"] == [8, 4, 4]
+    assert [item["decoder_token_start"] for item in found["items"]] == [1, 8, 11]
+    assert found["buckets"] == [[0], [1], [2], []]
+
+
+def test_encoder_ranks_and_policy(hpplan: Runner, batch: str) -> None:
+    """Buckets are filled for so many encoder ranks by the policy that is named."""
+    result = hpplan("workload", batch, *CUSTOM, "--encoder-ranks", "2", "--assign", "round-robin")
+    assert yaml.safe_load(result.stdout)["buckets"] == [[0, 2], [1]]
+    result = hpplan("workload", batch, *CUSTOM, "--encoder-ranks", "4", "--encoder-cp-size", "2")
+    assert yaml.safe_load(result.stdout)["buckets"] == [[0], [1, 2]]
+
+
+def test_replicas(hpplan: Runner, batch: str) -> None:
+    """With --replicas each data-parallel replica has samples of its own."""
+    result = hpplan("workload", batch, *CUSTOM, "--mesh", "dp=3,cp=2", "--micro-batch", "1", "--replicas")
+    found = yaml.safe_load(result.stdout)
+    assert [len(one["items"]) for one in found["replicas"]] == [1, 2, 0]
+    assert [one["buckets"] for one in found["replicas"]] == [[[0], []], [[0], [1]], [[], []]]
+
+
+def test_what_it_writes_can_be_routed(hpplan: Runner, batch: str, tmp_path: Path) -> None:
+    """The point of it all: `hpplan route` takes the workload as it is, padding included."""
+    path = str(tmp_path / "w.yaml")
+    hpplan("workload", batch, *CUSTOM, "--cp-layout", "zigzag", "-o", path)
+    result = hpplan("route", path, "--mesh", "cp=2,tp=2,sp", "--format", "json")
+    assert result.status == 0
+    assert sum(map(sum, json.loads(result.stdout)["parents"][0]["matrix"])) > 0
+
+
+def test_bad_lines_are_all_reported_and_nothing_is_written(hpplan: Runner, tmp_path: Path) -> None:
+    """File, line and column of each bad line; the output stays as it was."""
+    path, out = tmp_path / "bad.jsonl", tmp_path / "out.yaml"
+    out.write_text("old\n")
+    path.write_text('{"input_ids": [9], "image_rows": [2]}\n{"a" 1}\n{"input_ids": [1]}\n{}\n')
+    result = hpplan("workload", str(path), *CUSTOM, "-o", str(out))
+    assert (result.status, result.stdout, out.read_text()) == (1, "", "old\n")
+    found = [line.split(" error")[0] for line in result.stderr.splitlines() if "HP" in line]
+    assert found == [f"{path}:1:35: HP451", f"{path}:2:6: HP003", f"{path}:4:1: HP450"]
+
+
+def test_bad_samples_of_an_array(hpplan: Runner) -> None:
+    """Positions in an array are those in the file, however many lines it has."""
+    result = hpplan("workload", "-", *CUSTOM, stdin=b'[{"input_ids": [1]},\n {"input_ids": []}]')
+    assert result.stderr.startswith("<stdin>:2:16: HP450 error: sample 2")
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "[]"])
+def test_a_file_without_samples(hpplan: Runner, content: str) -> None:
+    """An empty file is most often the wrong file."""
+    result = hpplan("workload", "-", *CUSTOM, stdin=content.encode())
+    assert result.status == 1
+    assert "HP454" in result.stderr
+
+
+def test_sequence_length(hpplan: Runner, batch: str) -> None:
+    """A fixed length pads shorter samples and refuses longer ones."""
+    found = yaml.safe_load(hpplan("workload", batch, *CUSTOM, "--seq-length", "64", "--no-pad").stdout)
+    assert found["sequence"] == {"length": 64, "cp_layout": "contiguous"}
+    result = hpplan("workload", batch, *CUSTOM, "--seq-length", "5")
+    assert result.status == 1
+    assert f"{batch}:1:1: HP453 error: sample 'cat' has 6 tokens, and the sequence 5" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--model", "qwen2vl"], "did you mean 'qwen2_vl'?"),
+        ([*CUSTOM, "--set", "row=1"], "did you mean 'rows'?"),
+        ([*CUSTOM, "--set", "rows"], "no NAME=VALUE"),
+        ([*CUSTOM, "--set", "rows=x"], "no NAME=VALUE"),
+        (["--model", "qwen2_vl", "--set", "patch_size=0"], "at least 1, not 0"),
+        ([*CUSTOM, "--dtype", "bf16"], "none of bfloat16"),
+        ([*CUSTOM, "--cp-layout", "zag"], "none of contiguous, zigzag"),
+        ([*CUSTOM, "--assign", "lpt"], "needs --encoder-ranks or --mesh"),
+        ([*CUSTOM, "--assign", "local", "--encoder-ranks", "2"], "needs --mesh"),
+        ([*CUSTOM, "--assign", "best", "--encoder-ranks", "2"], "none of lpt"),
+        ([*CUSTOM, "--mesh", "cp=2", "--encoder-ranks", "2"], "leave out --encoder-ranks"),
+        ([*CUSTOM, "--mesh", "cp=2", "--encoder-cp-size", "4"], "does not divide the 2 ranks"),
+        ([*CUSTOM, "--pack", "9", "--micro-batch", "2"], "leave out --micro-batch"),
+        ([*CUSTOM, "--pack", "9", "--seq-length", "9"], "leave out --seq-length"),
+        ([*CUSTOM, "--replicas"], "needs a --mesh"),
+        ([*CUSTOM, "--replicas", "--mesh", "dp=2"], "needs --micro-batch"),
+        ([*CUSTOM, "--replicas", "--mesh", "dp=2", "--pack", "9"], "needs --micro-batch"),
+    ],
+)
+def test_usage(hpplan: Runner, batch: str, arguments: list[str], words: str) -> None:
+    """A command line that makes no sense says so, and what to type instead, with status 2."""
+    result = hpplan("workload", batch, *arguments)
+    assert (result.status, result.stdout) == (2, "")
+    assert words in " ".join(result.stderr.split())
+
+
+def test_bad_meshes_and_missing_files(hpplan: Runner, batch: str) -> None:
+    """A mesh that is none is a finding; a file that is not there a question that cannot be asked."""
+    assert hpplan("workload", batch, *CUSTOM, "--mesh", "cp2").status == 1
+    assert hpplan("workload", "/nowhere/batch.jsonl", *CUSTOM).status == 2
+    assert hpplan("workload", "-", "-", *CUSTOM).status == 2
+
+
+def test_help_lists_the_families(hpplan: Runner) -> None:
+    """Families, their fields and their rows can be read off the help."""
+    text = hpplan("workload", "--help").stdout
+    for words in ("qwen3_vl", "image_grid_thw", "llava_next", "image_sizes", "kimi_vl", "image_grid_hws"):
+        assert words in text
+
+
+ITEMS = {
+    "qwen3_vl.jsonl": ("qwen3_vl", 6, 48 + 48 + 48 + 4 * 20 + 2 * 4 + 16),
+    "image_sizes.jsonl": ("internvl", 23, None),
+    "video_sizes.jsonl": ("qwen3_vl", 4, None),
+}
+
+
+@pytest.mark.parametrize("name", sorted(ITEMS))
+def test_sample_batches(hpplan: Runner, root: Path, name: str) -> None:
+    """The batches that come with hpplan are read as they are."""
+    model, items, rows = ITEMS[name]
+    result = hpplan("workload", str(root / "sample_plans" / "batches" / name), "--model", model)
+    assert result.status == 0
+    found = yaml.safe_load(result.stdout)["items"]
+    assert len(found) == items
+    assert rows is None or sum(item["output_rows"] for item in found) == rows
+
+
+def micro_batch(items: int, *, replicas: int | None = None, buckets: bool = False) -> MicroBatch:
+    """Return a micro-batch of one sample with so many images, every third of them in two runs."""
+    place: Any = None
+    spans = [((4 * n, 1), (4 * n + 2, 1)) if n % 3 == 0 else ((4 * n, 2),) for n in range(items)]
+    sample = Sample("s", place, 4 * items + 1, tuple(SampleItem("image", one) for one in spans))
+    batches = [Rows() for _ in range(replicas or 1)]
+    for rows in batches:
+        rows.add(sample)
+    found = MicroBatch(Settings(8, "float32", 2, replicas=replicas), batches)
+    if buckets:
+        found.buckets = [[list(range(items)), []] for _ in batches]
+    return found
+
+
+@pytest.mark.parametrize("buckets", [False, True])
+@pytest.mark.parametrize("items", [0, 1, 2, 999, 1000, 1001, 2500])
+def test_pieces_are_the_canonical_text(items: int, *, buckets: bool) -> None:
+    """Writing piece by piece gives the bytes of writing at once, wherever the pieces meet."""
+    one = micro_batch(items, buckets=buckets)
+    assert "".join(workload_pieces(one, "yaml")) == dump_yaml(one.to_data(), KEY_ORDER)
+    assert "".join(workload_pieces(one, "json")) == dump_json(one.to_data())
+
+
+@pytest.mark.parametrize("count", [1, 2, 31, 32, 33, 70])
+def test_pieces_of_many_workloads(count: int) -> None:
+    """The same for a document of many workloads."""
+    many = [micro_batch(number % 3, replicas=2 if number % 2 else None) for number in range(count)]
+    data: dict[str, Any] = {"micro_batches": [one.to_data() for one in many]}
+    assert "".join(micro_batches_pieces(many, "yaml")) == dump_yaml(data, MICRO_BATCHES_KEY_ORDER)
+    assert "".join(micro_batches_pieces(many, "json")) == dump_json(data)
+
+
+def peak_memory(hpplan: Runner, path: Path, samples: int) -> int:
+    """Return the peak of Python's memory in bytes while a batch file of so many samples is read."""
+    with path.open("w") as stream:
+        stream.writelines(json.dumps(CAT | {"id": str(number)}) + "\n" for number in range(samples))
+    tracemalloc.start()
+    try:
+        assert hpplan("workload", str(path), *CUSTOM, "--micro-batch", "8", "-o", f"{path}.yaml").status == 0
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.slow
+def test_memory_stays_flat(hpplan: Runner, tmp_path: Path) -> None:
+    """Ten times the samples must not take more memory: 15,000 more samples are 3 MB of text alone."""
+    peak_memory(hpplan, tmp_path / "warm.jsonl", 100)
+    few = peak_memory(hpplan, tmp_path / "few.jsonl", 1_500)
+    many = peak_memory(hpplan, tmp_path / "many.jsonl", 15_000)
+    assert many - few < 500_000
