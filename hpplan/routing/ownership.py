@@ -61,11 +61,21 @@ class Ownership:
             stop = start + rows
             while token < stop:
                 shard, local, end = locate(token)
-                if slices > 1:
-                    cut = local // size
-                    shard = shard * slices + cut
-                    end = min(end, token + (cut + 1) * size - local)
                 end = min(end, stop)
+                if slices > 1:
+                    cut, local = divmod(local, size)
+                    shard = shard * slices + cut
+                    edge = token + size - local
+                    # Within a run of the layout, slices follow each other.
+                    while edge < end:
+                        if shard != last:
+                            if last >= 0:
+                                found.append((last, first, row))
+                            last, first = shard, row
+                        row += edge - token
+                        token = edge
+                        edge += size
+                        shard += 1
                 if shard != last:
                     if last >= 0:
                         found.append((last, first, row))

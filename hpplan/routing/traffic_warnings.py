@@ -42,10 +42,10 @@ def _idle(routes: BatchRoutes, ranks: Sequence[int], place: Place) -> Iterator[D
     items = sum(map(len, routes.buckets))
     if idle and items >= len(routes.buckets):
         shown = ", ".join(map(str, idle[:_NAMED])) + (", …" if len(idle) > _NAMED else "")
+        who = f"rank {shown} encodes" if len(idle) == 1 else f"ranks {shown} encode"
         yield Diagnostic(
             IDLE_PRODUCER,
-            f"{items} items are there for {len(routes.buckets)} producers, "
-            f"and {'rank' if len(idle) == 1 else 'ranks'} {shown} {'encodes' if len(idle) == 1 else 'encode'} none",
+            f"{items} items are there for {len(routes.buckets)} producers, and {who} none",
             place,
         )
 

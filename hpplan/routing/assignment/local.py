@@ -96,12 +96,15 @@ def assign(task: Task) -> list[int]:
     bound, or within what largest-first balancing reaches where that is more;
     an item that fits nowhere it is needed goes to the least loaded.
     """
-    balanced = lpt.assign(task)
+    order = lpt.largest_first(task)
+    balanced = lpt.assign_in_order(task, order)
+    if task.ownership.shards == 1 and not task.destinations:
+        return balanced  # everybody needs every row, so no producer is better than another
     balanced_load = max(loads_of(balanced, task.costs, task.producers), default=0)
     limit = max(math.floor(task.load_factor * task.bound), balanced_load)
     placer = _Placer(task, limit)
     found = [0] * len(task.items)
-    for index in lpt.largest_first(task):
+    for index in order:
         found[index] = placer.place(index)
     return found if max(placer.loads, default=0) <= limit else balanced
 

@@ -21,11 +21,16 @@ def largest_first(task: Task) -> list[int]:
 
 def assign(task: Task) -> list[int]:
     """Give each item, the largest first, to the least loaded producer, ties to the lowest."""
+    return assign_in_order(task, largest_first(task))
+
+
+def assign_in_order(task: Task, order: list[int]) -> list[int]:
+    """Give each item, in this order of their indices, to the least loaded producer."""
     costs = task.costs
     loads = [(0, bucket) for bucket in range(task.producers)]
     heapify(loads)
     found = [0] * len(task.items)
-    for index in largest_first(task):
+    for index in order:
         load, bucket = loads[0]
         found[index] = bucket
         heapreplace(loads, (load + costs[index], bucket))
