@@ -261,8 +261,8 @@ def peak_memory(hpplan: Runner, path: Path, samples: int) -> int:
 
 @pytest.mark.slow
 def test_memory_stays_flat(hpplan: Runner, tmp_path: Path) -> None:
-    """Ten times the samples must not take more memory: 15,000 more samples are 3 MB of text alone."""
+    """Ten times the samples take no more than the one MiB in which output is copied; all would be 5 MB."""
     peak_memory(hpplan, tmp_path / "warm.jsonl", 100)
     few = peak_memory(hpplan, tmp_path / "few.jsonl", 1_500)
     many = peak_memory(hpplan, tmp_path / "many.jsonl", 15_000)
-    assert many - few < 500_000
+    assert many - few < 1_500_000
