@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Code, Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Place
@@ -48,7 +48,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     outputs = subject.plan.data.get("outputs")
     if outputs and subject.folder is not None:
         for name, recorded, place in _recorded(outputs, subject.plan.place.at("outputs")):
-            found = _digest(subject.folder / name)
+            found = _digest(subject.folder, name)
             if found is not None and found != recorded:
                 yield Diagnostic(
                     OUTPUT_CHANGED,
@@ -80,8 +80,11 @@ def _recorded(outputs: Any, place: Place) -> Iterator[tuple[str, str, Place]]:  
             yield from _recorded(value, here)
 
 
-def _digest(file: Path) -> str | None:
+def _digest(folder: Path, name: str) -> str | None:
+    """Return the sha256 of a file beside the plan; a recorded absolute path stands for its last part."""
+    recorded = Path(name)
+    file = folder / (recorded.name if recorded.is_absolute() else recorded)
     try:
-        return sha256(file.read_bytes()).hexdigest()
+        return sha256(file.read_bytes()).hexdigest() if file.is_file() else None
     except (OSError, ValueError):
         return None
