@@ -1,4 +1,4 @@
-"""A last resort against calls into torch that neither return nor time out."""
+"""A last resort: threads that end this process where its main thread cannot."""
 
 from __future__ import annotations
 
@@ -9,22 +9,34 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hpplan.errors import ExecutionBroken
+from hpplan.exchange.ledger import PeersFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hpplan.exchange.ledger import Ledger
+
 _PAUSE = 0.2
+_GRACE = 1.0
+"""Seconds after a fault in which the main thread should have noticed it, beyond the roll call."""
 
 
 class Deadman:
-    """Ends this process when a step takes longer than it may."""
+    """Watches the main thread from two others.
 
-    def __init__(self, rank: int) -> None:
-        """Start watching; nothing is limited yet."""
-        self._rank = rank
+    One ends the process when a call into torch or the store takes longer than
+    it may: neither always honours a timeout. The other looks for faults with
+    a ledger of its own, so that a rank that hangs in whatever it does still
+    ends when its peers have given it up.
+    """
+
+    def __init__(self, ledger: Ledger, watched: Ledger) -> None:
+        """Begin to watch `ledger`; `watched` has the same notes through another connection."""
+        self._ledger = ledger
+        self._watched = watched
         self._limits: list[tuple[float, str]] = []
-        threading.Thread(target=self._watch, name="hpplan-deadman", daemon=True).start()
+        for watch in (self._watch_limits, self._watch_faults):
+            threading.Thread(target=watch, name="hpplan-deadman", daemon=True).start()
 
     @contextmanager
     def limit(self, seconds: float, doing: str) -> Iterator[None]:
@@ -35,10 +47,33 @@ class Deadman:
         finally:
             self._limits.pop()
 
-    def _watch(self) -> None:
+    def _watch_limits(self) -> None:
         while True:
             time.sleep(_PAUSE)
-            late = [doing for until, doing in list(self._limits) if time.monotonic() > until]
+            now = time.monotonic()
+            late = [doing for until, doing in list(self._limits) if now > until]
+            asked = self._ledger.asking_since
+            if asked is not None and now > asked + self._ledger.timeout:
+                late.append("asking the rendezvous store; whoever holds it hangs")
             if late:
-                print(f"Error: rank {self._rank} is stuck {late[0]}", file=sys.stderr, flush=True)  # noqa: T201 - the process ends here
-                os._exit(ExecutionBroken.exit_status)
+                # Nobody can be asked who speaks; two ranks at most do, in case one of them is lost.
+                speaks = self._ledger.rank in self._ledger.ranks[:2]
+                _end(f"rank {self._ledger.rank} is stuck {late[0]}" if speaks else "", 3)
+
+    def _watch_faults(self) -> None:
+        try:
+            while True:
+                time.sleep(_PAUSE)
+                fault = self._watched.fault()
+                if fault is not None:
+                    time.sleep(self._ledger.roll_call_seconds + _GRACE)
+                    _end("", fault.status)
+        except PeersFailed:
+            # The store is gone: the main thread finds that out by itself.
+            return
+
+
+def _end(message: str, status: int) -> None:
+    if message:
+        print(f"Error: {message}", file=sys.stderr, flush=True)  # noqa: T201 - the process ends here
+    os._exit(status)

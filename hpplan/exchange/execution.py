@@ -5,11 +5,8 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any
 
-import torch.distributed as dist
-
 from hpplan.exchange.feature_exchange import FeatureExchange
-from hpplan.exchange.group import ExchangeGroup
-from hpplan.exchange.ledger import seconds
+from hpplan.exchange.group import ExchangeGroup, new_group
 from hpplan.exchange.measure import Timings, measure
 from hpplan.exchange.verify import Verification, verify
 
@@ -17,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import torch
+    import torch.distributed as dist
 
     from hpplan.exchange.session import Session
     from hpplan.exchange.worker import Settings
@@ -40,8 +38,8 @@ def execute(
     if route is None:
         return result
     with session.deadman.limit(settings.timeout, "making process groups"):
-        group = ExchangeGroup.from_mesh(routes.mesh, session.ledger.patience, session.ledger)
-        together = _first_stage(routes.mesh, session.ledger.patience)
+        group = ExchangeGroup.from_mesh(routes.mesh, settings.timeout, session.ledger)
+        together = _first_stage(routes.mesh, settings.timeout)
     exchange = FeatureExchange.from_routes(routes, group)
     checks: list[Verification] = []
     timings = Timings()
@@ -83,5 +81,4 @@ def _first_stage(mesh: Mesh, timeout: float) -> dist.ProcessGroup | None:
     if mesh.pp == 1:
         return None
     ranks = sorted(rank for parent in mesh.parents() for rank in parent)
-    group = dist.new_group(ranks, timeout=seconds(timeout), use_local_synchronization=True)
-    return group if isinstance(group, dist.ProcessGroup) else None
+    return new_group(ranks, timeout)

@@ -226,7 +226,7 @@ class FeatureExchange:
             note["fault"] = problem
         notes = self.group.agree(note, "agreeing on the exchange")
         same = self.group.require_same
-        same(notes, "digest", "has other routes than rank {first}: {theirs} and {ours}")
+        same(notes, "digest", "has other routes than rank {first}: digests {theirs:.19}… and {ours:.19}…")
         same(notes, "replica_grad", "has replica_grad {theirs!r}, and rank {first} {ours!r}")
         same(notes, "brings", "brings {theirs}, and rank {first} {ours}")
         return any(said["grad"] for said in notes)

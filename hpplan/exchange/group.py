@@ -18,6 +18,8 @@ from hpplan.exchange.ledger import Ledger, PeersFailed, seconds
 from hpplan.exchange.transport import Transport
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hpplan.routing.mesh import Mesh
 
 _NOTE_BYTES = 1024
@@ -73,10 +75,7 @@ class ExchangeGroup:
                 f"rank {rank} is on a later pipeline stage, and the first stage alone exchanges"
             )
         ranks = mesh.parents()[at[0]]
-        # Only the members take part, so that a large job does not make every parent's group on every rank.
-        group = dist.new_group(list(ranks), timeout=seconds(timeout), use_local_synchronization=True)
-        if not isinstance(group, dist.ProcessGroup):
-            raise UnusableRequest(f"torch made no process group for ranks {ranks}")
+        group = new_group(ranks, timeout)
         return cls.from_process_group(group, timeout, ledger)
 
     @classmethod
@@ -87,11 +86,7 @@ class ExchangeGroup:
         ranks = dist.get_process_group_ranks(process_group)
         notes_group = process_group
         if "cpu" not in _device_types(process_group):
-            made = dist.new_group(
-                ranks, timeout=seconds(timeout), backend="gloo", use_local_synchronization=True
-            )
-            if isinstance(made, dist.ProcessGroup):
-                notes_group = made
+            notes_group = new_group(ranks, timeout, "gloo")
         if ledger is None:
             store = PrefixStore(
                 f"hpplan/{process_group.group_name}",
@@ -135,6 +130,18 @@ class ExchangeGroup:
     def fail(self, reason: str) -> None:
         """Break off for a reason that every rank has found out by itself."""
         raise PeersFailed(self.ledger.declare(reason))
+
+
+def new_group(ranks: Sequence[int], timeout: float, backend: str | None = None) -> dist.ProcessGroup:
+    """Make a process group; its ranks alone take part, so that a large job does not make every parent's.
+
+    torch's own timeout is longer than `timeout`, in seconds: the ledger's comes first, and names the rank.
+    """
+    made = dist.new_group(
+        list(ranks), timeout=seconds(2 * timeout), backend=backend, use_local_synchronization=True
+    )
+    assert isinstance(made, dist.ProcessGroup)
+    return made
 
 
 def _device_types(process_group: dist.ProcessGroup) -> tuple[str, ...]:

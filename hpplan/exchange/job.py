@@ -31,6 +31,7 @@ class Job:
     """A file shared by all ranks; None where they meet at address and port."""
     agent_holds_store: bool
     """Whether torchrun's agent listens there, rather than rank 0."""
+    under_torchrun: bool
     attempt: str
     """Tells the ranks of one start from those of an earlier one in the same store."""
 
@@ -70,6 +71,7 @@ def job_from(environment: Mapping[str, str]) -> Job | None:
         port=0 if store else _number(environment, "MASTER_PORT"),
         store_path=store or None,
         agent_holds_store=environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True",
+        under_torchrun="TORCHELASTIC_RUN_ID" in environment,
         attempt="/".join(environment.get(name, "") for name in _ATTEMPT),
     )
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from hpplan.errors import ExecutionBroken
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from torch._C._distributed_c10d import Store
 
@@ -59,6 +59,8 @@ class Ledger:
         self.timeout = timeout
         self.roll_call_seconds = min(_LONGEST_ROLL_CALL, timeout / 4)
         self.breaking = False
+        self.asking_since: float | None = None
+        """When the store was asked what it has not answered yet, on the monotonic clock."""
         self._store = store
 
     @property
@@ -68,24 +70,18 @@ class Ledger:
 
     def set(self, key: str, value: str) -> None:
         """Write a note."""
-        try:
+        with self._asking():
             self._store.set(key, value)
-        except RuntimeError as error:
-            self._store_lost(error)
 
     def read(self, key: str) -> str | None:
         """Return a note, None where there is none yet. Never waits."""
-        try:
+        with self._asking():
             return self._store.get(key).decode() if self._store.check([key]) else None
-        except RuntimeError as error:
-            self._store_lost(error)
 
     def has(self, keys: Sequence[str]) -> bool:
         """Whether all these notes are there."""
-        try:
+        with self._asking():
             return bool(self._store.check(list(keys)))
-        except RuntimeError as error:
-            self._store_lost(error)
 
     def fault(self) -> Fault | None:
         """Return why execution broke off, None while it has not."""
@@ -105,11 +101,8 @@ class Ledger:
     ) -> Fault:
         """Write down why execution breaks off. The first reason wins; return that one."""
         note = json.dumps(asdict(Fault(reason, self.ranks[0] if speaker is None else speaker, status)))
-        try:
-            won = self._store.compare_set("fault", "", note)
-        except RuntimeError as error:
-            self._store_lost(error)
-        return Fault(**json.loads(won.decode()))
+        with self._asking():
+            return Fault(**json.loads(self._store.compare_set("fault", "", note).decode()))
 
     def refuse(self, reason: str) -> NoReturn:
         """Break off on all ranks because of this one."""
@@ -144,7 +137,7 @@ class Ledger:
         self.breaking = True
         self.check(doing)
         self.set(f"here/{self.rank}", doing)
-        self.set("roll call", "")
+        self.set("roll call", cause or "")
         deadline = time.monotonic() + self.roll_call_seconds
         waiting = [rank for rank in self.ranks if rank != self.rank]
         while waiting and time.monotonic() < deadline:
@@ -152,7 +145,8 @@ class Ledger:
             self.check(doing)
             time.sleep(_PAUSE)
         here = [rank for rank in self.ranks if rank not in waiting]
-        raise PeersFailed(self.declare(self._verdict(waiting, doing, cause), speaker=here[0]))
+        verdict = self._verdict(waiting, doing, cause or self.read("roll call"))
+        raise PeersFailed(self.declare(verdict, speaker=here[0]))
 
     def part(self, patience: float, *, waits: bool) -> None:
         """Say that this rank needs the store no longer; wait, where asked to, until nobody does."""
@@ -166,18 +160,29 @@ class Ledger:
                 time.sleep(_PAUSE)
 
     def _verdict(self, lost: list[int], doing: str, cause: str | None) -> str:
-        if len(lost) == 1:
-            return f"rank {lost[0]} is lost: it exited, was killed or hangs (the others were {doing})"
-        if lost:
-            names = ", ".join(str(rank) for rank in lost)
-            return f"ranks {names} are lost: they exited, were killed or hang (the others were {doing})"
-        why = cause or f"no progress within {self.timeout:g} s"
-        return f"every rank still answers, but {doing} failed: {why}"
+        if not lost:
+            why = cause or f"no progress within {self.timeout:g} s"
+            return f"every rank still answers, but {doing} failed: {why}"
+        names = ", ".join(str(rank) for rank in lost)
+        subject = f"ranks {names} are lost: they" if len(lost) > 1 else f"rank {names} is lost: it"
+        if cause:
+            return f"{subject} exited or died while the others were {doing}"
+        return f"{subject} did not follow within {self.timeout:g} s while the others were {doing}"
 
-    def _store_lost(self, error: RuntimeError) -> NoReturn:
-        self.breaking = True
-        reason = "the rendezvous store is gone, and with it rank 0 or the launcher that holds it"
-        raise PeersFailed(Fault(f"{reason} ({first_line(error)})", self.rank)) from error
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Note that the store is being asked; raise PeersFailed where it is no longer there."""
+        self.asking_since = time.monotonic()
+        try:
+            yield
+        except RuntimeError as error:
+            self.breaking = True
+            reason = "the rendezvous store is gone, and with it rank 0 or the launcher that holds it"
+            # Nobody can be asked who speaks: the second rank does, as the first most likely held the store.
+            speaker = self.ranks[min(1, len(self.ranks) - 1)]
+            raise PeersFailed(Fault(f"{reason} ({first_line(error)})", speaker)) from error
+        finally:
+            self.asking_since = None
 
 
 def first_line(error: BaseException) -> str:

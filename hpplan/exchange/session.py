@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _FAREWELL = 5.0
 _LAST_WORDS = 1.0
 """Seconds for which the rank that holds the store stays for the others, the second when some are lost."""
+
+_PAUSE = 0.1
 
 Judge = Callable[[list[dict[str, Any]]], "Fault | None"]
 """Looks at every rank's note, by rank; returns why they do not go together, or None."""
@@ -85,17 +88,19 @@ class Session:
     def __init__(self, job: Job, timeout: float) -> None:
         """Come to the rendezvous; raise ExecutionBroken where there is none within the timeout."""
         self.job = job
-        self.deadman = Deadman(job.rank)
-        patience = timeout * 3 / 4
-        with self.deadman.limit(timeout, f"waiting for the rendezvous at {job.meeting_point}"):
-            try:
-                store = _store(job, patience)
-            except RuntimeError as error:
-                raise ExecutionBroken(
-                    f"rank {job.rank} finds no rendezvous at {job.meeting_point}: {first_line(error)}"
-                ) from None
-        self._store = PrefixStore(f"hpplan/{job.attempt}", store)
-        self.ledger = Ledger(self._store, range(job.world_size), job.rank, timeout)
+        stores = []
+        try:
+            for number in range(2):
+                store = _store(job, timeout * 3 / 4, listens=job.holds_store and number == 0)
+                stores.append(PrefixStore(f"hpplan/{job.attempt}", store))
+        except (RuntimeError, OSError) as error:
+            raise ExecutionBroken(
+                f"rank {job.rank} finds no rendezvous at {job.meeting_point}: {first_line(error)}"
+            ) from None
+        self._store = stores[0]
+        ranks = range(job.world_size)
+        self.ledger = Ledger(self._store, ranks, job.rank, timeout)
+        self.deadman = Deadman(self.ledger, Ledger(stores[1], ranks, job.rank, timeout))
 
     @property
     def rank(self) -> int:
@@ -151,7 +156,7 @@ class Session:
                     store=PrefixStore("groups", self._store),
                     rank=self.rank,
                     world_size=self.job.world_size,
-                    timeout=seconds(self.ledger.patience),
+                    timeout=seconds(2 * self.ledger.timeout),
                 )
             except RuntimeError as error:
                 self.ledger.break_off("connecting", first_line(error))
@@ -165,15 +170,41 @@ class Session:
                 dist.destroy_process_group()
 
 
-def _store(job: Job, patience: float) -> Store:
+def _store(job: Job, patience: float, *, listens: bool) -> Store:
     if job.store_path is not None:
         return FileStore(job.store_path, job.world_size)
+    if not listens:
+        _wait_for_listener(job, patience)
     return TCPStore(
         job.address,
         job.port,
         job.world_size,
-        job.holds_store,
+        listens,
         timeout=seconds(patience),
         wait_for_workers=False,
         multi_tenant=True,
     )
+
+
+def _wait_for_listener(job: Job, patience: float) -> None:
+    """Return once somebody listens at the job's address; raise OSError when nobody does in time.
+
+    torch's own wait takes longer than it is told to, and complains aloud.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            socket.create_connection((job.address, job.port), timeout=patience).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
+def cannot_go_on(error: Exception) -> bool:
+    """Whether an error is the machine's or the network's, and no bug of ours."""
+    if isinstance(error, (dist.DistError, torch.cuda.OutOfMemoryError, MemoryError, OSError)):
+        return True
+    return isinstance(error, RuntimeError) and "allocate memory" in str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import warnings
 from collections.abc import Callable  # noqa: TC003 - the fields of a NamedTuple
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 
 _INTERRUPTED = 130
+
+_SHOWN = len("sha256:") + 12
+"""Characters of a digest that a message shows."""
 
 _LAST_RESORT = 5
 """Seconds for the interpreter to end after a bug."""
@@ -87,8 +91,10 @@ def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
     Raises UnusableRequest where torch is missing; all else is in the outcome.
     """
     require_torch()
-    # Sockets that peers closed are no news by then; torch reads this when it is imported.
-    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    # What torch logs about lost sockets drowns the one message; it reads this when it is imported.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
+    # torch warns on every rank where there is no NumPy; nothing here needs it.
+    warnings.filterwarnings("ignore", message="Failed to initialize NumPy")
     with Termination() as termination:
         try:
             worker = _Worker(job, settings, termination)
@@ -98,8 +104,8 @@ def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
             lost = f"rank {job.rank} was stopped (SIGTERM) before it had met the others"
         else:
             return worker.run(callbacks)
-        # Ranks that have not met cannot agree on who speaks: one of each host does.
-        message = lost if job.local_rank == 0 else None
+        # Ranks that have not met cannot agree on who speaks: under torchrun, one of each host does.
+        message = lost if job.local_rank == 0 or not job.under_torchrun else None
         return Outcome(ExecutionBroken.exit_status, message=message, whole=False)
 
 
@@ -114,7 +120,8 @@ class _Worker:
         termination.ledger = self.session.ledger
 
     def run(self, callbacks: Callbacks) -> Outcome:
-        from hpplan.exchange.ledger import PeersFailed
+        from hpplan.exchange.ledger import PeersFailed, first_line
+        from hpplan.exchange.session import cannot_go_on
 
         ledger, trouble = self.session.ledger, None
         try:
@@ -133,11 +140,13 @@ class _Worker:
         except KeyboardInterrupt:
             fault = ledger.declare(f"rank {ledger.rank} was interrupted", _INTERRUPTED)
         except Exception as error:
-            ledger.declare(f"rank {ledger.rank} failed with {type(error).__name__}: {error}")
-            self.session.leave(broken=True)
-            # Threads of a broken process group can hold up the interpreter on its way out.
-            signal.alarm(_LAST_RESORT)
-            raise
+            what = f"rank {ledger.rank} failed with {type(error).__name__}: {first_line(error)}"
+            fault = ledger.declare(what)
+            if not cannot_go_on(error):
+                self.session.leave(broken=True)
+                # Threads of a broken process group can hold up the interpreter on its way out.
+                signal.alarm(_LAST_RESORT)
+                raise
         else:
             self.session.leave()
             return Outcome(int(report["verified"] is False), report if ledger.rank == 0 else None)
@@ -223,11 +232,14 @@ def find_fault(notes: list[dict[str, Any]]) -> Fault | None:
             return Fault(who + note["trouble"], 0, note["status"])
     first = notes[0]
     for rank, note in enumerate(notes):
-        for key, differ in (
-            ("version", "runs hpplan {0}, and rank 0 runs {1}"),
-            ("digest", "has other routes than rank 0: {0} and {1}"),
-            ("settings", "was started with other options than rank 0: {0} and {1}"),
-        ):
-            if note[key] != first[key]:
-                return Fault(f"rank {rank} on {note['host']} " + differ.format(note[key], first[key]), 0)
+        who = f"rank {rank} on {note['host']}"
+        if note["version"] != first["version"]:
+            return Fault(f"{who} runs hpplan {note['version']}, and rank 0 runs {first['version']}", 0)
+        if note["digest"] != first["digest"]:
+            digests = f"{note['digest'][:_SHOWN]}… and {first['digest'][:_SHOWN]}…"
+            return Fault(f"{who} has other routes than rank 0: their digests are {digests}", 0)
+        for name, ours in first["settings"].items():
+            theirs = note["settings"][name]
+            if theirs != ours:
+                return Fault(f"{who} was started with {name} {theirs}, and rank 0 with {ours}", 0)
     return None

@@ -1,26 +1,38 @@
-"""Real ranks for tests: processes forked from one that has torch loaded, joined by gloo."""
+"""Real ranks for tests: processes forked from one that has torch loaded."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import tempfile
+import time
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from multiprocessing.connection import Connection
 
-PRELOADED = ["torch", "torch.distributed", "hpplan.exchange.feature_exchange", "hpplan.exchange.micro_batch"]
+PRELOADED = ["torch", "torch.distributed", "hpplan.exchange.execution", "hpplan.exchange.micro_batch"]
 
 
 class Ended(NamedTuple):
-    """How one rank ended: what its function returned, or the exception, or its exit code."""
+    """How one rank ended: what its function returned, or its exception; and its exit status."""
 
     value: Any
     error: str
-    exit_code: int | None
+    status: int | None
+
+
+class Ran(NamedTuple):
+    """How one rank of a command ended, and when, in seconds after the first was started."""
+
+    status: int | None
+    stdout: str
+    stderr: str
+    seconds: float
 
 
 def run_ranks(
@@ -28,12 +40,10 @@ def run_ranks(
 ) -> list[Any]:
     """Call `function(rank, *arguments)` on every rank of a gloo job; return the results by rank."""
     ended = end_ranks(world, function, *arguments, patience=patience)
-    failed = {
-        rank: one.error or f"exit code {one.exit_code}"
-        for rank, one in enumerate(ended)
-        if one.error or one.exit_code
-    }
-    assert not failed, "\n".join(f"rank {rank}: {text}" for rank, text in failed.items())
+    failed = [
+        f"rank {rank}: {one.error or one.status}" for rank, one in enumerate(ended) if one.error or one.status
+    ]
+    assert not failed, "\n".join(failed)
     return [one.value for one in ended]
 
 
@@ -41,18 +51,73 @@ def end_ranks(
     world: int, function: Callable[..., Any], *arguments: object, patience: float = 60.0
 ) -> list[Ended]:
     """Like `run_ranks`, for ranks that are expected to fail; ends those that hang."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+    context = _context()
     with tempfile.TemporaryDirectory() as folder:
-        store = os.path.join(folder, "store")  # noqa: PTH118 - a plain string for torch
         started = []
         for rank in range(world):
             reader, writer = context.Pipe(duplex=False)
-            process = context.Process(target=_rank, args=(writer, rank, world, store, function, arguments))
+            process = context.Process(
+                target=_call, args=(writer, rank, world, str(Path(folder, "store")), function, arguments)
+            )
             process.start()
             writer.close()
             started.append((process, reader))
         return [_end(process, reader, patience) for process, reader in started]
+
+
+def run_command(
+    environments: Sequence[Mapping[str, str]],
+    arguments: Sequence[Sequence[str]],
+    sabotage: Callable[..., None] | None = None,
+    *given: object,
+    patience: float = 40.0,
+) -> list[Ran]:
+    """Run `hpplan` as one process an environment; `sabotage(rank, *given)` runs in each before it."""
+    context = _context()
+    started = []
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        for rank, environment in enumerate(environments):
+            files = (str(Path(folder, f"{rank}.out")), str(Path(folder, f"{rank}.err")))
+            process = context.Process(
+                target=_command, args=(dict(environment), list(arguments[rank]), files, sabotage, rank, given)
+            )
+            process.start()
+            started.append((process, files))
+        ended: dict[int, float] = {}
+        while len(ended) < len(started) and time.monotonic() - begin < patience:
+            for rank, (process, _) in enumerate(started):
+                if rank not in ended and not process.is_alive():
+                    ended[rank] = time.monotonic() - begin
+            time.sleep(0.02)
+        for process, _ in started:
+            if process.is_alive():
+                process.kill()
+            process.join()
+        return [
+            Ran(
+                process.exitcode if rank in ended else None,
+                *(Path(name).read_text(encoding="utf-8") if Path(name).exists() else "" for name in files),
+                ended.get(rank, patience),
+            )
+            for rank, (process, files) in enumerate(started)
+        ]
+
+
+def job(world: int, folder: Path, **more: str) -> list[dict[str, str]]:
+    """Return the environment of each rank of a job that meets in a file."""
+    store = str(Path(folder, f"store-{time.monotonic_ns()}"))
+    return [
+        {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world), "HPPLAN_STORE": store, **more}
+        for rank in range(world)
+    ]
+
+
+def _context() -> Any:  # noqa: ANN401 - multiprocessing's contexts share no public type
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    return context
 
 
 def _end(process: Any, reader: Connection, patience: float) -> Ended:  # noqa: ANN401 - a process of any context
@@ -63,15 +128,15 @@ def _end(process: Any, reader: Connection, patience: float) -> Ended:  # noqa: A
     except EOFError:
         pass
     process.join(patience if not error else 5)
-    code = process.exitcode
-    if code is None:
+    status = process.exitcode
+    if status is None:
         process.kill()
         process.join()
         error = error or "hangs"
-    return Ended(value, error, code)
+    return Ended(value, error, status)
 
 
-def _rank(
+def _call(
     writer: Connection,
     rank: int,
     world: int,
@@ -93,3 +158,26 @@ def _rank(
     writer.close()
     # A broken group keeps threads that would hold up the interpreter's own way out.
     os._exit(0)
+
+
+def _command(
+    environment: dict[str, str],
+    arguments: list[str],
+    files: tuple[str, str],
+    sabotage: Callable[..., None] | None,
+    rank: int,
+    given: tuple[Any, ...],
+) -> None:
+    from hpplan.cli.main import main
+
+    for number, name in enumerate(files, start=1):
+        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT, 0o600), number)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", buffering=1)
+    os.environ.update(environment)
+    import torch
+
+    torch.set_num_threads(1)
+    if sabotage is not None:
+        sabotage(rank, *given)
+    main(arguments)

@@ -1,0 +1,59 @@
+"""What tests do to ranks of `hpplan exec`, through the seam between packing and the network."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def at_collective(rank: int, culprit: int, number: int, deed: str) -> None:
+    """Have one rank do something instead of its collective of this number, counted from 1."""
+    from hpplan.exchange.transport import Transport
+
+    if rank == culprit:
+        deeds: dict[str, Callable[[], Any]] = {
+            "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+            "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+            "exit": lambda: os._exit(0),
+            "sleep": lambda: time.sleep(600),
+            "raise": _raise,
+        }
+        own = Transport.all_to_all
+
+        def all_to_all(self: Transport, *arguments: Any) -> None:  # noqa: ANN401 - as the one it stands for
+            if self.calls + 1 == number:
+                deeds[deed]()
+            own(self, *arguments)
+
+        Transport.all_to_all = all_to_all  # type: ignore[method-assign]
+
+
+def _raise() -> None:
+    raise KeyError("a bug of the test's")
+
+
+def before_meeting(rank: int, culprit: int, deed: str) -> None:
+    """Have one rank do something as soon as it joined the rendezvous."""
+    from hpplan.exchange.session import Session
+
+    if rank == culprit:
+
+        def meet(*_: object) -> None:
+            if deed == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(600)
+
+        Session.meet = meet  # type: ignore[method-assign, assignment]
+
+
+def other_version(rank: int, culprit: int) -> None:
+    """Have one rank run another hpplan."""
+    from hpplan.exchange import session
+
+    if rank == culprit:
+        session.__version__ = "0.9.0"
