@@ -97,6 +97,7 @@ def command(
     if statistics:
         _count(output, findings, output_format, output_file)
     if output_format in {"full", "concise"}:
+        output.flush()
         output.note(_summary(findings, len(files)))
     fatal = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     return 1 if any(item.level in fatal for item in findings) else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hpplan.checks.folding import fold
 from hpplan.checks.forms import FORMS, Forms
@@ -15,13 +15,11 @@ from hpplan.reports.concise import visible
 from hpplan.reports.tables import plain_table, terminal_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from hpplan.checks.forms import Form
     from hpplan.checks.subject import Subject
     from hpplan.plan.model import Plan
-
-    Tabulate = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[int]], str]
 
 
 def render(subject: Subject, *, terminal: bool = False, color: bool = False) -> str:
@@ -38,8 +36,28 @@ def render(subject: Subject, *, terminal: bool = False, color: bool = False) -> 
     )
     if not subject.boundaries:
         return text
-    tabulate: Tabulate = partial(terminal_table, title="", color=color) if terminal else plain_table
+    tabulate = partial(_terminal, color=color) if terminal else _plain
     return f"{text}\n{_boundaries(subject, forms, tabulate)}\n{_collectives(subject, forms, tabulate)}"
+
+
+class Tabulate(Protocol):
+    """A function from headers and rows to a table."""
+
+    def __call__(
+        self, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
+    ) -> str:
+        """Return the table; `right` lists the columns that are aligned to the right."""
+
+
+def _plain(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
+    del title
+    return plain_table(headers, rows, right)
+
+
+def _terminal(
+    title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], *, color: bool
+) -> str:
+    return terminal_table(headers, rows, title=title, color=color, right=right)
 
 
 def in_mesh_order(axes: frozenset[str]) -> list[str]:
@@ -64,7 +82,7 @@ def _boundaries(subject: Subject, forms: Forms, tabulate: Tabulate) -> str:
             groups.items(), key=lambda item: (natural_key(item[0][0]), order[item[0][1]])
         )
     ]
-    return tabulate(("class", "form", "boundaries", "FQNs"), rows, (2,))
+    return tabulate("boundaries by class and form", ("class", "form", "boundaries", "FQNs"), rows, (2,))
 
 
 def _collectives(subject: Subject, forms: Forms, tabulate: Tabulate) -> str:
@@ -80,7 +98,10 @@ def _collectives(subject: Subject, forms: Forms, tabulate: Tabulate) -> str:
     ]
     total = ("total", "", "", "", str(sum(before.values())), str(sum(after.values())))
     return tabulate(
-        ("per forward", "axis", "dimension", "side", "plan", "normalized"), [*rows, total], (4, 5)
+        "collectives of one forward",
+        ("per forward", "axis", "dimension", "side", "plan", "normalized"),
+        [*rows, total],
+        (4, 5),
     )
 
 

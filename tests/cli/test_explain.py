@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hpplan.checks.registry import all_codes
+from hpplan.checks.run import CheckRun
+from hpplan.documents.reader import parse_document
+from hpplan.plan.model import load_plan
+from hpplan.reports.explain_plan import render
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -187,3 +191,14 @@ def test_a_broken_plan(hpplan: Runner, folder: Path) -> None:
     result = hpplan("explain", "broken.yaml")
     assert (result.status, result.stdout) == (1, "")
     assert "HP101" in result.stderr
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_a_plan_on_a_terminal(color: bool) -> None:
+    """A terminal gets ruled tables with the same content, in colour only where that is wanted."""
+    run = CheckRun()
+    plan = load_plan(parse_document(PLAN.replace("norm:", "'[red]norm':").encode(), "plan.yaml"))
+    shown = render(run.subject(plan), terminal=True, color=color)
+    assert "boundaries by class and form" in shown
+    assert "[red]norm" in shown
+    assert ("\x1b[" in shown) is color
