@@ -126,18 +126,23 @@ class RouteOptions:
 
     def plan(self, mesh: Mesh, workload: Workload) -> RoutingTable:
         """Plan the routes as the options say."""
+        from hpplan.errors import InvalidInput
         from hpplan.routing.assignment.base import LOAD_FACTOR
         from hpplan.routing.routes import plan_routes
 
         granularity: Granularity = "row" if self.granularity == "row" else "record"
-        return plan_routes(
-            mesh,
-            workload,
-            granularity,
-            self.assign or "lpt",
-            cost=self.cost or "rows",
-            load_factor=LOAD_FACTOR if self.load_factor is None else self.load_factor,
-        )
+        try:
+            return plan_routes(
+                mesh,
+                workload,
+                granularity,
+                self.assign or "lpt",
+                cost=self.cost or "rows",
+                load_factor=LOAD_FACTOR if self.load_factor is None else self.load_factor,
+            )
+        except InvalidInput as error:
+            # A misspelt field may be why the workload does not fit.
+            raise InvalidInput([*error.diagnostics, *workload.warnings]) from None
 
 
 @dataclass(frozen=True)

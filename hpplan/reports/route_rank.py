@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hpplan.errors import UnusableRequest
 from hpplan.reports.quantities import size
 from hpplan.reports.route_facts import plural, setting_of
 
@@ -11,6 +12,13 @@ if TYPE_CHECKING:
     from hpplan.reports.route_view import RouteView
     from hpplan.reports.screen import Screen
     from hpplan.routing.rank_route import RankRoute
+
+
+MOST_POSITIONS = 50_000_000
+"""Received rows up to which a document lists their positions one by one."""
+
+MOST_LISTED = 64
+"""Ranks of a group up to which text lists them all."""
 
 
 def rank_text(view: RouteView, rank: int, screen: Screen) -> str:
@@ -60,6 +68,11 @@ def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
     route = view.table.rank_route(rank)
     if route is None:
         return {"rank": rank, "exchanges": False, "reason": _idle(view, rank)}
+    if route.rows_received > MOST_POSITIONS:
+        raise UnusableRequest(
+            f"rank {rank} receives {route.rows_received:,} rows, too many to list the position of each; "
+            "--format table has them as runs"
+        )
     row_bytes = view.traffic.row_bytes
     return {
         "rank": rank,
@@ -116,14 +129,28 @@ def _facts(view: RouteView, route: RankRoute) -> list[tuple[str, str]]:
     own = route.input_splits[route.group_rank]
     return [
         ("rank", f"{route.global_rank}: {where or 'the only one'}; rank {route.group_rank} of its group"),
-        ("group", " ".join(map(str, route.group_ranks))),
+        ("group", _group(route)),
         ("holds", f"tokens {tokens}{others}"),
         ("encodes", f"items {items}: {plural(route.rows_produced, 'row')}" if items else "nothing"),
         ("sends", f"{plural(route.rows_sent - own, 'row')} to others, keeps {own:,}"),
         ("receives", f"{plural(route.rows_received - own, 'row')} from others"),
-        ("input splits", " ".join(map(str, route.input_splits))),
-        ("output splits", " ".join(map(str, route.output_splits))),
+        ("input splits", _splits(route, route.input_splits)),
+        ("output splits", _splits(route, route.output_splits)),
     ]
+
+
+def _group(route: RankRoute) -> str:
+    ranks = route.group_ranks
+    if len(ranks) <= MOST_LISTED:
+        return " ".join(map(str, ranks))
+    return f"{len(ranks):,} ranks, {min(ranks)} to {max(ranks)}"
+
+
+def _splits(route: RankRoute, splits: tuple[int, ...]) -> str:
+    if len(splits) <= MOST_LISTED:
+        return " ".join(map(str, splits))
+    some = [f"{rows} with {rank}" for rank, rows in zip(route.group_ranks, splits, strict=True) if rows]
+    return ", ".join(some) or "none"
 
 
 def _tokens(view: RouteView, route: RankRoute) -> list[tuple[int, int]]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 AXES = ("pp", "dp", "cp", "tp")
 """The axes that make up the ranks, in the order they have where nobody says otherwise."""
 
+LARGEST_WORLD = 2**22
+"""Ranks of a mesh that hpplan lists one by one; far above any job, and well below any memory."""
+
 _FORM = "write it as dp=2,cp=2,tp=4,sp"
 
 
@@ -200,6 +203,10 @@ def check_world_size(mesh: Mesh, world_size: int, place: Place) -> Iterator[Diag
 
 def _made(sizes: dict[str, int], *, sp: bool, place: Place, problems: list[Diagnostic]) -> Mesh:
     ep = sizes.pop("ep", 1)
+    world = math.prod(sizes.values())
+    if not problems and world > LARGEST_WORLD:
+        message = f"the mesh has {world:,} ranks, and hpplan routes up to {LARGEST_WORLD:,}"
+        problems.append(Diagnostic(UNUSABLE_AXIS_SIZE, message, place))
     ranks = math.prod(size for axis, size in sizes.items() if axis != "pp")
     if not problems and ranks % ep:
         problems.append(

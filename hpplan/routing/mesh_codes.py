@@ -76,7 +76,8 @@ UNUSABLE_AXIS_SIZE = Code(
     "error",
     """\
 ## What it finds
-An axis size that is not a whole number of at least 1.
+An axis size that is not a whole number of at least 1, or sizes that make more ranks than any job
+has.
 
 ## Why it hurts
 A mesh with such an axis has no ranks.

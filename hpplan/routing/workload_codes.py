@@ -638,6 +638,28 @@ keeps rows where they are needed.
 """,
 )
 
+SIZE_TOO_LARGE = Code(
+    "HP439",
+    "size-too-large",
+    "error",
+    """\
+## What it finds
+A number above 2^53 - 1.
+
+## Why it hurts
+No sequence is that long. Some JSON readers round such numbers, so that ranks would read different
+ones.
+
+## Example
+```yaml
+sequence: {length: 36893488147419103232}
+```
+
+## What to do
+Write the real size.
+""",
+)
+
 CODES: tuple[Code, ...] = (
     MISSING_WORKLOAD_FIELD,
     MISTYPED_WORKLOAD_FIELD,
@@ -667,4 +689,5 @@ CODES: tuple[Code, ...] = (
     IDLE_PRODUCER,
     OVERSIZED_TRANSFER,
     OVERLOADED_RECEIVER,
+    SIZE_TOO_LARGE,
 )

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
-from hpplan.plan.shape import FLAG, count, described, kind_of
+from hpplan.plan.shape import FLAG, described, kind_of
 from hpplan.routing.layouts import LAYOUTS
 from hpplan.routing.workload_codes import (
     MISSING_WORKLOAD_FIELD,
     MISTYPED_WORKLOAD_FIELD,
     ROWS_BELOW_ONE,
+    SIZE_TOO_LARGE,
     SIZE_TOO_SMALL,
     UNKNOWN_CP_LAYOUT,
     UNKNOWN_DTYPE,
@@ -28,6 +29,14 @@ if TYPE_CHECKING:
 
 DTYPES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
 """What a feature can be, and its size in bytes."""
+
+
+LARGEST = 2**53 - 1
+"""The largest number in a workload: what every JSON reader takes exactly."""
+
+
+def _count(least: int) -> CoreSchema:
+    return core_schema.int_schema(strict=True, ge=least, le=LARGEST)
 
 
 def _record(title: str, fields: Mapping[str, CoreSchema], required: tuple[str, ...]) -> CoreSchema:
@@ -44,14 +53,14 @@ def _list(of: CoreSchema) -> CoreSchema:
 
 
 _SPAN = {
-    "token_start": described(count(0), "First decoder token of the run."),
-    "rows": described(count(1), "Tokens, and so rows, of the run."),
+    "token_start": described(_count(0), "First decoder token of the run."),
+    "rows": described(_count(1), "Tokens, and so rows, of the run."),
 }
 _ITEM = {
-    "item_id": described(count(0), "Names the item in buckets and destinations."),
-    "batch_index": described(count(0), "Batch row of the decoder."),
-    "decoder_token_start": described(count(0), "First decoder token of the item."),
-    "output_rows": described(count(1), "Feature rows of the item."),
+    "item_id": described(_count(0), "Names the item in buckets and destinations."),
+    "batch_index": described(_count(0), "Batch row of the decoder."),
+    "decoder_token_start": described(_count(0), "First decoder token of the item."),
+    "output_rows": described(_count(1), "Feature rows of the item."),
     "spans": described(
         _list(_record("Span", _SPAN, ("token_start", "rows"))),
         "Runs of tokens, ascending, where rows are not one run (a video has a run for each frame).",
@@ -63,31 +72,32 @@ _BATCH = {
         "The images and videos of the batch.",
     ),
     "buckets": described(
-        _list(_list(count(0))), "Item ids of each producer, in order. Absent: hpplan assigns the items."
+        _list(_list(_count(0))), "Item ids of each producer, in order. Absent: hpplan assigns the items."
     ),
     "destinations": described(
         core_schema.dict_schema(
-            core_schema.str_schema(strict=True, pattern="^(0|[1-9][0-9]*)$"), _list(count(0)), strict=True
+            core_schema.str_schema(strict=True, pattern="^(0|[1-9][0-9]*)$"), _list(_count(0)), strict=True
         ),
         "Item id to the parent ranks that receive it, instead of the owners of its tokens.",
     ),
 }
 _SEQUENCE = {
-    "length": described(count(1), "Decoder tokens per batch row."),
+    "length": described(_count(1), "Decoder tokens per batch row."),
     "cp_layout": described(
         core_schema.literal_schema([layout.name for layout in LAYOUTS]),
         "How the tokens are dealt out to CP ranks; contiguous when absent.",
     ),
     "documents": described(
-        _list(count(0)), "Lengths of packed documents; zigzag is done inside each. They add up to the length."
+        _list(_count(0)),
+        "Lengths of packed documents; zigzag is done inside each. They add up to the length.",
     ),
     "pad": described(FLAG, "Round the length up at its end instead of refusing one that does not divide."),
 }
 _WORKLOAD = {
-    "feature_width": described(count(1), "Columns of a feature row; 1 when absent."),
+    "feature_width": described(_count(1), "Columns of a feature row; 1 when absent."),
     "dtype": described(core_schema.literal_schema(list(DTYPES)), "Of the features; bfloat16 when absent."),
-    "payloads": described(count(1), "Tensors that travel on the same routes; 1 when absent."),
-    "encoder_cp_size": described(count(1), "Ranks that encode one bucket together; 1 when absent."),
+    "payloads": described(_count(1), "Tensors that travel on the same routes; 1 when absent."),
+    "encoder_cp_size": described(_count(1), "Ranks that encode one bucket together; 1 when absent."),
     "sequence": described(_record("Sequence", _SEQUENCE, ("length",)), "The decoder's sequence."),
     **_BATCH,
     "replicas": described(
@@ -164,6 +174,8 @@ def _diagnostic(error: Any, place: Place) -> Diagnostic:  # noqa: ANN401 - pydan
         least = error["ctx"]["ge"]
         code = ROWS_BELOW_ONE if path[-1] in {"rows", "output_rows"} else SIZE_TOO_SMALL
         return Diagnostic(code, f"{name} must be at least {least}, not {found}", where)
+    if kind == "less_than_equal":
+        return Diagnostic(SIZE_TOO_LARGE, f"{name} must be at most 2^53 - 1", where)
     if kind == "literal_error":
         layout = path[-1] == "cp_layout"
         known = [one.name for one in LAYOUTS] if layout else list(DTYPES)
