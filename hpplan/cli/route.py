@@ -209,6 +209,7 @@ def _export(
         raise click.UsageError("PARAM reads one trace a rank: add --rank R, or -o FOLDER for all of them")
     else:
         assert output_file is not None
+        route_param.check_size(table)
         folder = make_folder(output_file)
         for one in range(table.mesh.world_size):
             _write(output, str(folder / f"{one}.json"), route_param.render(table, one))

@@ -56,10 +56,12 @@ def routing_options(function: F) -> F:
         ),
         click.option(
             "--granularity",
-            metavar="G",
+            metavar="[record|row]",
             help="Send whole records to each destination (record, the default), or only owned rows (row).",
         ),
-        click.option("--cp-layout", metavar="L", help="contiguous or zigzag, instead of the workload's."),
+        click.option(
+            "--cp-layout", metavar="[contiguous|zigzag]", help="The CP layout, instead of the workload's."
+        ),
         click.option(
             "--workload",
             "workload_file",

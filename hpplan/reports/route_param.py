@@ -9,10 +9,25 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from hpplan.errors import UnusableRequest
+
 if TYPE_CHECKING:
     from hpplan.routing.routes import RoutingTable
 
 _DTYPES = {"bfloat16": "BFloat16", "float16": "Half", "float32": "Float", "float64": "Double"}
+
+
+MOST_RANKS = 8192
+"""Ranks up to which all traces are written: each names every process group."""
+
+
+def check_size(table: RoutingTable) -> None:
+    """Raise UnusableRequest where the traces of all ranks would be too many."""
+    world = table.mesh.world_size
+    if world > MOST_RANKS:
+        raise UnusableRequest(
+            f"{world:,} traces are too many to write; the most are {MOST_RANKS:,}, or take one with --rank"
+        )
 
 
 def trace(table: RoutingTable, rank: int) -> list[dict[str, Any]]:

@@ -265,6 +265,12 @@ REFUSALS: list[tuple[list[str], int, str]] = [
     (["batch.yaml", *MESH, "--export", "param", "-o", "plan.yaml"], 2, "cannot make the folder plan.yaml"),
     (["batch.yaml", *MESH, "--export", "nccl-matrix", "--rank", "0"], 2, "leave out --rank"),
     (["batch.yaml", *MESH, "--export", "nccl-matrix", "--format", "csv"], 2, "leave out --format"),
+    (
+        ["batch.yaml", "--mesh", "dp=4096,cp=2,tp=2,sp", "--export", "param", "-o", "out"],
+        2,
+        "too many to write",
+    ),
+    (["batch.yaml", "--mesh", "dp=4096,cp=2,tp=2,sp", "--export", "nccl-matrix"], 2, "too large to write"),
     (["-", *MESH, "--workload", "-"], 2, "only once"),
     (["missing.yaml", *MESH], 2, "missing.yaml"),
 ]
