@@ -20,8 +20,9 @@ MOST_BATCH_ROWS = 16
 MOST_CP_RANKS = 32
 MOST_PARENTS = 4
 
-_NAMED_SHARE = 0.09
-"""Share of the ribbon from which a piece has room for its item's name, also on a phone."""
+_LETTER_SHARE = 0.035
+"""Share of the ribbon that a letter takes on a phone, where a ribbon is 250 pixels long."""
+_BORDER_SHARE = 0.02
 
 STYLE = """\
 .batch-row { margin: 0 0 1.1rem; }
@@ -155,7 +156,7 @@ def _lane(view: RouteView, rank: int, lane: list[Shard], pieces: list[_Piece], o
         count = piece.row_stop - piece.row_start
         name = str(piece.item.item_id)
         # A name that would not fit is left to the hover text and to the table of items.
-        shown = name if count / length >= max(_NAMED_SHARE, 0.03 * len(name)) else ""
+        shown = name if count / length >= _LETTER_SHARE * len(name) + _BORDER_SHARE else ""
         hover = (
             f"item {name}: rows {piece.row_start:,} to {piece.row_stop - 1:,} of {piece.item.rows:,} "
             f"at local tokens {piece.local:,} to {piece.local + count - 1:,}"
