@@ -63,3 +63,14 @@ def test_a_valid_sample_has_no_finding(name: str, state: str) -> None:
 def test_a_plan_as_hyperparallel_freezes_it_has_no_finding() -> None:
     """The rules in the plan itself count as well as those in a file."""
     assert findings(SAMPLES / "deepseek_v3.codegen_meta.json", None) == []
+
+
+def test_a_routing_table_beside_another_plan() -> None:
+    """What is wrong here is in neither file alone."""
+    plan, table = (SAMPLES / "broken" / f"foreign-routes.{name}" for name in ("yaml", "routes.json"))
+    assert findings(plan, None) == findings(table, None) == []
+    run = CheckRun()
+    for path in (plan, table):
+        run.check(read_document(str(path)))
+    run.finish()
+    assert [item.code.name for item in (*run.blocking, *run.findings)] == ["foreign-routes"]

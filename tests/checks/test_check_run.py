@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 
 from hpplan.checks.run import CheckRun, kind_of_document
+from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
+from hpplan.errors import InvalidInput
+from hpplan.plan.codes import BROKEN_STRATEGY_PLUGIN
 from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.routes import plan_routes
+from hpplan.routing.workload import load_workload
 
 WORKLOAD: dict[str, Any] = {
     "sequence": {"length": 8},
@@ -45,10 +50,6 @@ def found(
 
 def routes(mesh: str = "tp=2,sp", **fields: object) -> dict[str, Any]:
     """Return the routing table of the workload as a document."""
-    from hpplan.diagnostics import Place
-    from hpplan.routing.routes import plan_routes
-    from hpplan.routing.workload import load_workload
-
     workload = load_workload({**WORKLOAD, **fields}, Place("w"))
     return plan_routes(parse_mesh(mesh), workload).to_data()
 
@@ -153,6 +154,19 @@ def test_strategies_of_a_file_join_the_others() -> None:
     assert found(("p", PLAN), rules=rules) == [("rules", "unresolved-target")]
     assert found(("p", PLAN), rules=rules, strategies=strategies) == []
     assert found(("p", PLAN), strategies={"strategies": [{"kind": "k"}]}) == [("strategies", "missing-field")]
+
+
+def test_a_broken_plugin_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package that does not load is reported with the plan's own faults, not instead of them."""
+
+    def broken() -> tuple[()]:
+        raise InvalidInput([Diagnostic(BROKEN_STRATEGY_PLUGIN, "it does not load", Place("entry point a"))])
+
+    monkeypatch.setattr("hpplan.checks.run.installed_strategies", broken)
+    assert found(("p", {**PLAN, "param_plan": {}})) == [
+        ("entry point a", "broken-strategy-plugin"),
+        ("p", "empty-param-plan"),
+    ]
 
 
 def test_normalizing_would_settle_it() -> None:

@@ -249,3 +249,15 @@ def test_validate_imports_neither_rich_nor_torch(folder: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, check=False)
     assert done.stderr.decode().splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_the_same_bytes_under_any_hash_seed(root: Path) -> None:
+    """A report that changes from run to run cannot be compared."""
+    plan = str(root / "tests" / "cases" / "reports" / "plan.yaml")
+    seen = set()
+    for seed in ("0", "1", "42"):
+        command = [sys.executable, "-m", "hpplan", "validate", plan, "--output-format", "sarif"]
+        environment = {"PYTHONHASHSEED": seed, "TZ": f"UTC+{seed[0]}", "LC_ALL": "C"}
+        seen.add(subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False).stdout)
+    assert len(seen) == 1
