@@ -192,15 +192,18 @@ def _wait_for_listener(job: Job, patience: float) -> None:
     torch's own wait takes longer than it is told to, and complains aloud.
     """
     deadline = time.monotonic() + patience
-    while True:
-        try:
-            socket.create_connection((job.address, job.port), timeout=patience).close()
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(_PAUSE)
-        else:
-            return
+    while (error := _connection_error(job, patience)) is not None:
+        if time.monotonic() > deadline:
+            raise error
+        time.sleep(_PAUSE)
+
+
+def _connection_error(job: Job, patience: float) -> OSError | None:
+    try:
+        socket.create_connection((job.address, job.port), timeout=patience).close()
+    except OSError as error:
+        return error
+    return None
 
 
 def cannot_go_on(error: Exception) -> bool:

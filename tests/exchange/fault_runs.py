@@ -1,0 +1,129 @@
+"""What ranks do wrong in the tests of failure manners."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from autograd_runs import CROSSING
+from naive_model import Setting
+from rank_runs import make_exchange, make_features
+
+FOUR = Setting(
+    {
+        "sequence": {"length": 32},
+        "items": [
+            {"item_id": 0, "batch_index": 0, "decoder_token_start": 2, "output_rows": 12},
+            {"item_id": 1, "batch_index": 0, "decoder_token_start": 20, "output_rows": 9},
+        ],
+        "buckets": [[0], [], [1], []],
+    },
+    cp=4,
+    tp=1,
+    sp=False,
+)
+
+
+def one_brings(rank: int, what: str, call: int) -> None:
+    """Have rank 2 of 4 bring other features in one call, counted from 1."""
+    import torch
+
+    exchange = make_exchange(FOUR)
+    for number in range(1, 4):
+        features: Any = make_features(exchange, "float32", 3)
+        if rank == 2 and number == call:
+            features = {
+                "rows": lambda: features[:-1],
+                "width": lambda: torch.zeros(len(features), 4),
+                "dtype": features.bfloat16,
+                "device": lambda: features.to("meta"),
+                "shape": features.flatten,
+                "nothing": list,
+                "payloads": lambda: [features, features],
+            }[what]()
+        exchange(features)
+
+
+def one_merges_wrongly(rank: int) -> None:
+    """Have rank 2 of 4 merge into embeddings of another length."""
+    import torch
+
+    exchange = make_exchange(FOUR)
+    received = exchange(make_features(exchange, "float32", 3).requires_grad_())
+    length = exchange.route.local_length + int(rank == 2)
+    received.merge_into(torch.zeros(1, length, 3)).sum().backward()
+
+
+def one_has_other_routes(rank: int) -> None:
+    """Have rank 1 of 2 run other routes."""
+    workload = {**CROSSING.workload, "buckets": [[], [0]] if rank == 1 else [[0], []]}
+    exchange = make_exchange(CROSSING._replace(workload=workload))
+    exchange(make_features(exchange, "float32", 3))
+
+
+def one_has_another_version(rank: int) -> None:
+    """Have rank 1 of 2 run another hpplan."""
+    import hpplan.exchange.group as group
+
+    if rank == 1:
+        group.__version__ = "0.9.0"
+    exchange = make_exchange(CROSSING)
+    exchange(make_features(exchange, "float32", 3))
+
+
+def one_plans_otherwise(rank: int, start: int) -> None:
+    """Have rank 1 of 2 plan a micro-batch from other items; -1 is none of a token."""
+    from hpplan.exchange import FeatureExchange
+    from hpplan.routing.mesh import parse_mesh
+
+    items = [
+        {
+            "item_id": 0,
+            "batch_index": 0,
+            "decoder_token_start": start if rank == 1 else 3,
+            "output_rows": 4,
+        }
+    ]
+    exchange = FeatureExchange.plan(items, parse_mesh("cp=2"), {"length": 16}, timeout=20)
+    exchange(make_features(exchange, "float32", 3))
+
+
+def one_is_lost(rank: int, how: str) -> float:
+    """Have rank 1 of 4 exit, or hang, before the second of its calls; the others wait at most 4 s."""
+    exchange = make_exchange(FOUR, timeout=4)
+    features = make_features(exchange, "float32", 3)
+    exchange(features)
+    if rank == 1:
+        if how == "exit":
+            os._exit(0)
+        time.sleep(600)
+    exchange(features)
+    return 0.0
+
+
+def wrong_setup(rank: int, how: str) -> str:
+    """Return what is said about groups and options that do not fit."""
+    from hpplan.errors import HpplanError
+    from hpplan.routing.mesh import parse_mesh
+
+    del rank
+    try:
+        if how == "world":
+            make_exchange(FOUR)
+        elif how == "group":
+            import torch.distributed as dist
+
+            from hpplan.exchange import FeatureExchange
+
+            one = dist.new_group([dist.get_rank()], use_local_synchronization=True)
+            FeatureExchange.plan([], parse_mesh("cp=2"), {"length": 16}, one)
+        elif how == "stage":
+            from hpplan.exchange import ExchangeGroup
+
+            ExchangeGroup.from_mesh(parse_mesh("pp=2"))
+        else:
+            make_exchange(CROSSING, replica_grad="median")
+    except HpplanError as error:
+        return f"{error.exit_status} {error}"
+    return "nothing"

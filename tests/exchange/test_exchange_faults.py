@@ -1,0 +1,99 @@
+"""Failure manners of the library: one rank's fault ends all, with one message that names it."""
+
+from __future__ import annotations
+
+import time
+
+import fault_runs
+import pytest
+from ranks import Ended, end_ranks, run_ranks
+
+
+def _same_message(ended: list[Ended], *parts: str) -> None:
+    """Check that all ranks raised PeersFailed with the same words, and which those are."""
+    messages = {one.error.splitlines()[0] if one.error else f"ended with {one.value}" for one in ended}
+    assert len(messages) == 1, messages
+    (message,) = messages
+    assert message.startswith("PeersFailed: ")
+    for part in parts:
+        assert part in message
+
+
+@pytest.mark.parametrize("call", [1, 3])
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("rows", "the features have 8 rows, and the rank's bucket has 9"),
+        ("width", "width 4"),
+        ("dtype", "bfloat16 on cpu"),
+        ("device", "the features are on meta, and the process group exchanges on cpu"),
+        ("shape", "the features have shape [27], and the exchange needs [rows, width]"),
+        ("nothing", "no payload tensor was given"),
+        ("payloads", "2 payloads of width 3, 3"),
+    ],
+)
+def test_wrong_features_on_one_rank_end_all(what: str, words: str, call: int) -> None:
+    """In the first call or a later one, the others would wait in the collective, or get garbage."""
+    _same_message(end_ranks(4, fault_runs.one_brings, what, call), "rank 2", words)
+
+
+def test_wrong_embeddings_on_one_rank_end_all() -> None:
+    """A rank that cannot merge would leave the others in the backward collective."""
+    ended = end_ranks(4, fault_runs.one_merges_wrongly)
+    _same_message(ended, "rank 2: inputs_embeds have shape [1, 9, 3]", "[at least 1, 8, 3]")
+
+
+def test_other_routes_on_one_rank_are_refused() -> None:
+    """Ranks with different tables would exchange rows of different images."""
+    _same_message(end_ranks(2, fault_runs.one_has_other_routes), "rank 1 has other routes than rank 0")
+
+
+def test_another_version_on_one_rank_is_refused() -> None:
+    """Two versions may plan the same items differently."""
+    ended = end_ranks(2, fault_runs.one_has_another_version)
+    _same_message(ended, "rank 1 runs hpplan 0.9.0, and rank 0 runs ")
+
+
+def test_micro_batch_planned_from_other_items_is_refused() -> None:
+    """A data loader that hands out different items must not go unnoticed."""
+    _same_message(end_ranks(2, fault_runs.one_plans_otherwise, 4), "rank 1 has other routes than rank 0")
+
+
+def test_micro_batch_that_one_rank_cannot_plan_ends_all() -> None:
+    """The rank itself says what is wrong with its items, and the others say whose items are wrong."""
+    first, second = end_ranks(2, fault_runs.one_plans_otherwise, 13)
+    assert first.error.startswith("PeersFailed: rank 1: cannot plan its micro-batch: ")
+    assert second.error.startswith("InvalidInput: ")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [("exit", "rank 1 is lost: it exited or died"), ("hang", "rank 1 is lost: it did not follow")],
+)
+def test_lost_rank_is_named_in_time(how: str, words: str) -> None:
+    """Without a name, somebody has to look through the logs of every host."""
+    start = time.monotonic()
+    ended = end_ranks(4, fault_runs.one_is_lost, how, patience=8)
+    # 4 s of timeout, and what it takes to start here while other tests run.
+    assert time.monotonic() - start < 4 + (8 if how == "hang" else 6) + 4
+    _same_message([ended[rank] for rank in (0, 2, 3)], words, "the others were exchanging features")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("world", "2 the mesh cp=4,tp=1 has 4 ranks, and the job runs on 2"),
+        ("group", "2 the process group has ranks [0], and the routes are for [0, 1]"),
+        ("grad", '2 replica_grad is "mean" or "sum", not \'median\''),
+    ],
+)
+def test_wrong_setup_is_refused(how: str, words: str) -> None:
+    """A group or option that does not fit must be said, before anything waits for anybody."""
+    assert run_ranks(2, fault_runs.wrong_setup, how)[0] == words
+
+
+def test_later_pipeline_stage_is_told_that_it_does_not_exchange() -> None:
+    """A rank of the second stage would wait for a group that it is not in."""
+    first, second = run_ranks(2, fault_runs.wrong_setup, "stage")
+    assert first == "nothing"
+    assert second == "2 rank 1 is on a later pipeline stage, and the first stage alone exchanges"
