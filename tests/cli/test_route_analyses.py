@@ -1,0 +1,160 @@
+"""`hpplan route --compare`, statistics over micro-batches, and the pages, as people call them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Runner
+
+WORKLOAD = {
+    "sequence": {"length": 32, "cp_layout": "zigzag"},
+    "items": [
+        {"item_id": 0, "batch_index": 0, "decoder_token_start": 5, "output_rows": 10},
+        {"item_id": 1, "batch_index": 0, "decoder_token_start": 20, "output_rows": 8},
+    ],
+    "buckets": [[0], [1], [], []],
+}
+TEXT_ONLY = {"sequence": {"length": 32, "cp_layout": "zigzag"}, "items": []}
+MESH = ("--mesh", "cp=2,tp=2")
+ALL_AXES = ("--mesh", "pp=1,dp=1,cp=2,tp=2")
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> str:
+    """Return the path of a workload."""
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(WORKLOAD))
+    return str(path)
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> str:
+    """Return the path of a document with two micro-batches."""
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps({"micro_batches": [WORKLOAD, TEXT_ONLY]}))
+    return str(path)
+
+
+def test_compare(hpplan: Runner, one: str) -> None:
+    """The three ways stand side by side, with the one to take and how to take it."""
+    result = hpplan("route", one, *MESH, "--compare", "--bandwidth", "1", "--latency", "5")
+    assert result.status == 0
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "way collectives rows moved bytes moved busiest rank estimated time" in lines
+    assert "record 1 54 108 B 60 B 5.1 us" in lines
+    assert "row 1 29 58 B 34 B 5.0 us" in lines
+    assert "cp-once 2 29 58 B 28 B 10.0 us" in lines
+    assert lines[-1].startswith("Take row: it takes the least estimated time. Run it with --granularity row.")
+
+
+def test_compare_as_data(hpplan: Runner, one: str) -> None:
+    """JSON and YAML say the same, for programs."""
+    options = ("--compare", "--ranks-per-node", "2")
+    as_json = json.loads(hpplan("route", one, *MESH, *options, "--format", "json").stdout)
+    assert yaml.safe_load(hpplan("route", one, *MESH, *options, "--format", "yaml").stdout) == as_json
+    assert [(way["name"], way["rows_between_nodes"]) for way in as_json["ways"]] == [
+        ("record", 36),
+        ("row", 22),
+        ("cp-once", 11),
+    ]
+    assert as_json["take"] == "cp-once"
+
+
+def test_compare_of_a_table(hpplan: Runner, one: str, tmp_path: Path) -> None:
+    """A routing table that was written before is compared as well as its workload."""
+    table = str(tmp_path / "routes.json")
+    assert hpplan("route", one, *MESH, "-o", table).status == 0
+    assert hpplan("route", table, "--compare").stdout == hpplan("route", one, *MESH, "--compare").stdout != ""
+
+
+def test_statistics(hpplan: Runner, many: str) -> None:
+    """Two micro-batches: each policy in each table, and micro-batch 0 the worst of both."""
+    result = hpplan("route", many, *MESH)
+    assert result.status == 0
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "over 2 micro-batches" in lines
+    # Rows 10 and 8 on four producers: 10 against a mean of 4.5, and 1 in the micro-batch without images.
+    assert "lpt 1.611 2.222 2.222 0" in lines
+    assert sum(line.startswith("round-robin ") for line in lines) == 5
+    assert "Least p95" in lines
+
+
+def test_statistics_as_data(hpplan: Runner, many: str) -> None:
+    """Programs get the same numbers; whole ones stay whole."""
+    found = json.loads(hpplan("route", many, *MESH, "--format", "json", "--bandwidth", "1").stdout)
+    assert found["micro_batches"] == 2
+    rows = found["policies"]["lpt"]["rows_leaving"]
+    assert rows == {"median": 27.0, "p95": 54, "worst": 54, "worst_at": 0}
+    assert found["policies"]["lpt"]["seconds"]["worst"] == pytest.approx(60e-9)
+
+
+def test_one_micro_batch_is_picked(hpplan: Runner, many: str, one: str) -> None:
+    """`--micro-batch` routes one as if it stood alone, counted from 0."""
+    picked = hpplan("route", many, *MESH, "--micro-batch", "0")
+    assert picked.stdout == hpplan("route", one, *MESH).stdout
+    assert hpplan("route", one, *MESH, "--micro-batch", "0").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--micro-batch", "2"], "micro-batches 0 to 1"),
+        (["--rank", "0"], "--rank shows one micro-batch"),
+        (["--compare"], "--compare shows one micro-batch"),
+        (["--export", "nccl-matrix"], "--export shows one micro-batch"),
+        (["--format", "html"], "come as table, json or yaml, not as html"),
+        (["--micro-batch", "0", "--compare", "--rank", "0"], "leave out --rank"),
+        (["--micro-batch", "0", "--compare", "--format", "svg"], "not as svg"),
+        (["--micro-batch", "0", "--compare", "--export", "nccl-matrix"], "leave out --compare"),
+        (["--micro-batch", "0", "--format", "html", "--rank", "0"], "shows all ranks"),
+        (["--micro-batch", "0", "--node-bandwidth", "9"], "needs --bandwidth and --ranks-per-node"),
+        (
+            ["--bandwidth", "1", "--ranks-per-node", "2", "--node-bandwidth", "0"],
+            "is not a positive number of GB/s",
+        ),
+    ],
+)
+def test_usage(hpplan: Runner, many: str, arguments: list[str], words: str) -> None:
+    """Options that do not go together are refused with a way out."""
+    result = hpplan("route", many, *MESH, *arguments)
+    assert (result.status, result.stdout) == (2, "")
+    assert words in " ".join(result.stderr.split())
+
+
+def test_a_plan_with_micro_batches(hpplan: Runner, many: str, tmp_path: Path) -> None:
+    """A plan may carry, or be given, many micro-batches too; `compile` wants one of them."""
+    plan = tmp_path / "plan.json"
+    dims = {"cp_size": 2, "tp_size": 2}
+    plan.write_text(json.dumps({"param_plan": {}, "boundary_classes": {}, "parallel_dims": dims}))
+    assert (
+        hpplan("route", str(plan), "--workload", many).stdout == hpplan("route", many, *ALL_AXES).stdout != ""
+    )
+    result = hpplan("compile", str(plan), "--workload", many, "-o", str(tmp_path / "out"))
+    assert result.status == 2
+    assert "pick one with --micro-batch K, from 0 to 1" in " ".join(result.stderr.split())
+
+
+def test_bad_micro_batches(hpplan: Runner, tmp_path: Path) -> None:
+    """What is wrong with any micro-batch is reported where it stands."""
+    path = tmp_path / "bad.json"
+    path.write_text('{"micro_batches": [\n  {"sequence": {"length": 8}, "items": []},\n  {"items": []}\n]}\n')
+    result = hpplan("route", str(path), *MESH)
+    assert result.status == 1
+    assert result.stderr.startswith(f"{path}:3:3: HP411")
+
+
+def test_pages_by_name(hpplan: Runner, one: str, tmp_path: Path) -> None:
+    """The name of the file says which picture is meant; --format does, too."""
+    for name, start in (("page.html", "<!DOCTYPE html>"), ("heat.svg", "<?xml")):
+        result = hpplan("route", one, *MESH, "-o", str(tmp_path / name))
+        assert (result.status, result.stdout) == (0, "")
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert text.startswith(start)
+        assert hpplan("route", one, *MESH, "--format", name.split(".")[1]).stdout == text
