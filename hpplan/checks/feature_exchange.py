@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hpplan.errors import InvalidInput
 from hpplan.routing.fit import check_owners, fit
 from hpplan.routing.mesh import mesh_of_plan
+from hpplan.routing.micro_batches import has_micro_batches, load_micro_batches
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Code, Diagnostic, Place
     from hpplan.routing.mesh import Mesh
+    from hpplan.routing.workload import Workload
 
 CODES: tuple[Code, ...] = WORKLOAD_CODES
 
@@ -33,12 +35,21 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def check_workload(data: Mapping[str, Any], place: Place, mesh: Mesh | None) -> Iterator[Diagnostic]:
-    """Yield what is wrong with a workload; without a mesh, what any mesh would find wrong."""
+    """Yield what is wrong with a workload, or with those of many micro-batches.
+
+    Without a mesh, that is what any mesh would find wrong.
+    """
     try:
-        workload = load_workload(data, place)
+        several = isinstance(data, dict) and has_micro_batches(data)
+        workloads = load_micro_batches(data, place) if several else (load_workload(data, place),)
     except InvalidInput as failure:
         yield from failure.diagnostics
         return
+    for workload in workloads:
+        yield from _check_fit(workload, mesh)
+
+
+def _check_fit(workload: Workload, mesh: Mesh | None) -> Iterator[Diagnostic]:
     yield from workload.warnings
     if mesh is None:
         return
