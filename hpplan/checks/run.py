@@ -35,7 +35,7 @@ _MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("plan", ("param_plan", "boundary_classes")),
     ("rules", ("rules", "plan_overrides")),
     ("strategies", ("strategies",)),
-    ("workload", ("sequence", "items", "replicas", "feature_width")),
+    ("workload", ("sequence", "items", "replicas", "feature_width", "micro_batches")),
 )
 """Each kind of document with the fields that give it away; the first that fits counts."""
 

@@ -148,6 +148,13 @@ def test_bad_micro_batches(hpplan: Runner, tmp_path: Path) -> None:
     result = hpplan("route", str(path), *MESH)
     assert result.status == 1
     assert result.stderr.startswith(f"{path}:3:3: HP411")
+    assert "HP411" in hpplan("validate", str(path), *MESH).stdout
+
+
+def test_validate_knows_micro_batches(hpplan: Runner, many: str) -> None:
+    """`hpplan validate` checks each workload of such a document on its mesh."""
+    assert hpplan("validate", many, *MESH).status == 0
+    assert "HP422" in hpplan("validate", many, "--mesh", "cp=2").stdout
 
 
 def test_pages_by_name(hpplan: Runner, one: str, tmp_path: Path) -> None:
