@@ -132,7 +132,7 @@ def routes_digest(
 ) -> str:
     """Return the digest of a table.
 
-    Transfers follow from what is digested by rules that `ROUTES_VERSION` stands for.
+    Ranks and transfers follow from what is digested by rules that `ROUTES_VERSION` stands for.
     """
     sha = hashlib.sha256()
 
@@ -153,7 +153,6 @@ def routes_digest(
     )
     fed: dict[int, int] = {}
     for index, parent in enumerate(parents):
-        feed(parent.ranks)
         routes = parent.routes
         if id(routes) in fed:
             feed({"same as": fed[id(routes)]})

@@ -165,8 +165,9 @@ def check_rank(
         if one.source == parent_rank
     ]
     # Runs are maximal: no two that follow each other in a bucket could be one.
-    for before, after in zip(route.receives, route.receives[1:], strict=False):
-        assert before[:2] != after[:2] or before[3] < after[2]
+    for wire in (route.receives, route.sends):
+        for before, after in zip(wire, wire[1:], strict=False):
+            assert before[:2] != after[:2] or before[3] < after[2]
     items = {item["item_id"]: item for item in data["items"]}
     order = sorted(
         range(len(mine)),
