@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
@@ -166,7 +167,7 @@ def check_rank(
     ]
     # Runs are maximal: no two that follow each other in a bucket could be one.
     for wire in (route.receives, route.sends):
-        for before, after in zip(wire, wire[1:], strict=False):
+        for before, after in pairwise(wire):
             assert before[:2] != after[:2] or before[3] < after[2]
     items = {item["item_id"]: item for item in data["items"]}
     order = sorted(
