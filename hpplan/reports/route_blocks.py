@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A partition of ranks. `kind` says what one block is: a rank, a node, a CP group."""
+    """A partition of ranks. `kind` says what one block is: a rank, a node, a CP group, a block of those."""
 
     kind: str
     labels: tuple[str, ...]
@@ -27,8 +27,8 @@ class Blocks:
     """Global ranks of each block."""
 
     def name(self, block: int) -> str:
-        """Name a block in a sentence."""
-        return f"{self.kind} {self.labels[block]}"
+        """Name a block in a sentence: `rank 3`, `CP groups 0-7`."""
+        return f"{self.kind.removeprefix('block of ')} {self.labels[block]}"
 
     def matrix(self, parents: Sequence[ParentRoutes]) -> list[list[int]]:
         """Return the rows from each block to each, kept ones included."""
@@ -45,7 +45,8 @@ def fold_ranks(view: RouteView, most: int) -> Blocks:
     """Return the finest partition of the ranks that are shown with at most `most` blocks.
 
     Ranks themselves, nodes where their size is given, CP groups (the TP ranks
-    of one CP coordinate), and last several CP groups together.
+    of one CP coordinate), several CP groups together, or, where there is only
+    one, neighbouring ranks together.
     """
     mesh = view.table.mesh
     parents = shown_parents(view)
@@ -63,19 +64,25 @@ def fold_ranks(view: RouteView, most: int) -> Blocks:
     per_node = view.ranks_per_node
     if per_node is not None:
         ways.append(("node", lambda rank: str(rank // per_node)))
-    ways.append(("CP group", of_group))
+    groups = len(parents) * mesh.cp
+    if groups > 1:
+        ways.append(("CP group", of_group))
     for kind, label in ways:
         blocks = _partition(kind, mesh.world_size, ranks, label)
         if len(blocks.labels) <= most:
             return blocks
-    groups = len(parents) * mesh.cp
-    together = -(-groups // most)
+    if groups > 1:
+        kind, many, number = "block of CP groups", groups, {rank: group(rank) for rank in ranks}
+    else:
+        kind, many, number = "block of ranks", len(ranks), {rank: at for at, rank in enumerate(ranks)}
+    together = -(-many // most)
 
     def several(rank: int) -> str:
-        first = group(rank) // together * together
-        return f"{first}-{min(first + together, groups) - 1}"
+        first = number[rank] // together * together
+        last = min(first + together, many) - 1
+        return f"{first}-{last}" if last > first else f"{first}"
 
-    return _partition("CP groups", mesh.world_size, ranks, several)
+    return _partition(kind, mesh.world_size, ranks, several)
 
 
 def _partition(kind: str, world_size: int, ranks: list[int], label: Callable[[int], str]) -> Blocks:

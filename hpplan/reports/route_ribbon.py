@@ -10,7 +10,7 @@ from hpplan.reports.route_facts import plural
 
 if TYPE_CHECKING:
     from hpplan.reports.route_view import RouteView
-    from hpplan.routing.ownership import Shard
+    from hpplan.routing.ownership import Ownership, Shard
     from hpplan.routing.transfers import BatchRoutes
     from hpplan.routing.workload import Item
 
@@ -19,6 +19,8 @@ MOST_PIECES = 2_500
 MOST_BATCH_ROWS = 16
 MOST_CP_RANKS = 32
 MOST_PARENTS = 4
+MOST_SLICES = 16
+"""TP ranks whose slices are marked."""
 
 _LETTER_SHARE = 0.035
 """Share of the ribbon that a letter takes on a phone, where a ribbon is 250 pixels long."""
@@ -47,6 +49,11 @@ class _Piece(NamedTuple):
     row_stop: int
     local: int
 
+    @property
+    def end(self) -> int:
+        """The local token after the last."""
+        return self.local + self.row_stop - self.row_start
+
 
 def ribbons(view: RouteView) -> str:
     """Return the ribbons of the first batch rows of the first parents, as HTML."""
@@ -68,6 +75,8 @@ def _how_to_read(view: RouteView) -> str:
     mesh, ownership = view.table.mesh, view.table.fitted.ownership
     slices = (
         f" A short tick on top starts the slice of the next of {mesh.tp} TP ranks."
+        if 1 < ownership.slices <= MOST_SLICES
+        else f" Each is split evenly among {mesh.tp} TP ranks."
         if ownership.slices > 1
         else f" All {mesh.tp} TP ranks hold the same tokens."
         if mesh.tp > 1
@@ -98,13 +107,13 @@ def _parent(view: RouteView, routes: BatchRoutes, budget: int) -> tuple[str, int
     drawn = 0
     for row in sorted(by_row):
         items = sorted(by_row[row], key=lambda item: item.order)
-        lines = [_pieces(lane, items, ownership.local_length) for lane in lanes]
+        lines = _pieces(ownership, lanes, items)
         count = sum(map(len, lines))
         if drawn and (drawn == MOST_BATCH_ROWS or count > budget):
             break
         if count > budget:
             items = items[: max(1, budget * len(items) // count)]
-            lines = [_pieces(lane, items, ownership.local_length) for lane in lanes]
+            lines = _pieces(ownership, lanes, items)
             parts.append(f"<p>Only the first {plural(len(items), 'item')} of batch row {row} are drawn.</p>")
         budget = max(0, budget - count)
         drawn += 1
@@ -121,20 +130,23 @@ def _parent(view: RouteView, routes: BatchRoutes, budget: int) -> tuple[str, int
     return "\n".join(parts), budget
 
 
-def _pieces(lane: list[Shard], items: list[Item], size: int) -> list[_Piece]:
-    """Return the runs of rows that lie at consecutive tokens of one CP rank, across its slices."""
-    found: list[_Piece] = []
+def _pieces(ownership: Ownership, lanes: list[list[Shard]], items: list[Item]) -> list[list[_Piece]]:
+    """Return, for each CP rank, the runs of rows at consecutive tokens, across its slices."""
+    found: list[list[_Piece]] = [[] for _ in lanes]
+    slices, size = ownership.slices, ownership.local_length
     for item in items:
-        own: list[_Piece] = []
-        for cut, shard in enumerate(lane):
-            for start, stop, local in shard.owned(item.spans):
+        owners = sorted({shard for shard, _, _ in ownership.runs(item.spans)})
+        for rank, cut in (divmod(shard, slices) for shard in owners):
+            if rank >= len(lanes):
+                break
+            own = found[rank]
+            for start, stop, local in lanes[rank][cut].owned(item.spans):
                 last = own[-1] if own else None
                 at = cut * size + local
-                if last and last.row_stop == start and last.local + last.row_stop - last.row_start == at:
+                if last and last.item is item and last.row_stop == start and last.end == at:
                     own[-1] = last._replace(row_stop=stop)
                 else:
                     own.append(_Piece(item, start, stop, at))
-        found += own
     return found
 
 
@@ -149,9 +161,10 @@ def _lane(view: RouteView, rank: int, lane: list[Shard], pieces: list[_Piece], o
         f'<div class="ribbon" role="img" aria-label="{escape(label)}">',
     ]
     text.extend(f'<i class="cut" style="left:{_share(at, length)}%"></i>' for at in _jumps(lane, size))
-    text.extend(
-        f'<i class="slice" style="left:{_share(cut * size, length)}%"></i>' for cut in range(1, len(lane))
-    )
+    if len(lane) <= MOST_SLICES:
+        text.extend(
+            f'<i class="slice" style="left:{_share(cut * size, length)}%"></i>' for cut in range(1, len(lane))
+        )
     for piece in pieces:
         count = piece.row_stop - piece.row_start
         name = str(piece.item.item_id)

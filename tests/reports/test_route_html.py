@@ -156,7 +156,9 @@ def test_shades_and_legend() -> None:
         ("cp=2,tp=2", 3, 2, "node", ["0", "1"]),
         ("cp=2,tp=2", 3, None, "CP group", ["0", "1"]),
         ("tp=2,cp=2", 3, None, "CP group", ["0", "1"]),
-        ("cp=8,tp=2", 3, None, "CP groups", ["0-2", "3-5", "6-7"]),
+        ("cp=8,tp=2", 3, None, "block of CP groups", ["0-2", "3-5", "6-7"]),
+        ("cp=7", 3, None, "block of CP groups", ["0-2", "3-5", "6"]),
+        ("tp=8", 3, None, "block of ranks", ["0-2", "3-5", "6-7"]),
     ],
 )
 def test_folding(mesh: str, most: int, per_node: int | None, kind: str, labels: list[str]) -> None:
