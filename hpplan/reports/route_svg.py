@@ -202,6 +202,6 @@ def _summary(view: RouteView, blocks: Blocks, matrix: list[list[int]]) -> str:
         else ""
     )
     return (
-        f"Heat map of {len(blocks.labels)} x {len(blocks.labels)} cells, a line and a column for each {blocks.kind}: "
+        f"Heat map with a line and a column for each {blocks.kind}, {len(blocks.labels)} in all: "
         f"{plural(traffic.rows_leaving, 'row')} leave their rank{largest}"
     )
