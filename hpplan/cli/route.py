@@ -99,7 +99,7 @@ def command(
         _only_statistics({"--rank": rank is not None, "--export": export is not None, "--compare": comparing})
         from hpplan.cli.route_analyses import statistics_text
 
-        _write(output, output_file, statistics_text(found, routing, links, chosen.name, screen))
+        _write(output, output_file, statistics_text(output, found, routing, links, chosen.name, screen))
         return 0
     view = _view(output, found, routing, links)
     world = view.table.mesh.world_size

@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from hpplan.cli.output import Output
     from hpplan.cli.route_inputs import RouteInput, RouteOptions
     from hpplan.reports.route_view import RouteView
     from hpplan.reports.screen import Screen
@@ -29,14 +30,14 @@ def comparison_text(view: RouteView, links: Links, format_name: str, screen: Scr
 
 
 def statistics_text(
-    found: RouteInput, options: RouteOptions, links: Links, format_name: str, screen: Screen
+    output: Output, found: RouteInput, options: RouteOptions, links: Links, format_name: str, screen: Screen
 ) -> str:
     """Route every micro-batch under every policy and sum up."""
     from hpplan.reports.route_statistics import render
     from hpplan.routing.assignment.base import LOAD_FACTOR
     from hpplan.routing.statistics import statistics
 
-    with _progress(len(found.micro_batches)) as progress:
+    with _progress(len(found.micro_batches), color=output.use_color(sys.stderr)) as progress:
         made = statistics(
             found.mesh,
             found.micro_batches,
@@ -66,7 +67,7 @@ def _text(
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[], object] | None]:
+def _progress(total: int, *, color: bool) -> Iterator[Callable[[], object] | None]:
     """Show a bar of micro-batches on a terminal."""
     if not sys.stderr.isatty():
         yield None
@@ -79,7 +80,7 @@ def _progress(total: int) -> Iterator[Callable[[], object] | None]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(stderr=True, no_color=not color),
         transient=True,
     )
     with bar:

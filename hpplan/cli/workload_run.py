@@ -47,7 +47,7 @@ class WorkloadRun:
     def samples(self, paths: Iterable[str]) -> Iterator[Sample]:
         """Yield the samples of all files that have nothing wrong with them."""
         paths = tuple(paths)
-        with _progress(paths) as progress:
+        with _progress(paths, color=self._output.use_color(sys.stderr)) as progress:
             for path in paths:
                 before = self._samples + len(self.problems)
                 for record in read_records(path, self.problems, self._output.sources, progress):
@@ -112,7 +112,7 @@ def _count(number: int, noun: str) -> str:
 
 
 @contextmanager
-def _progress(paths: tuple[str, ...]) -> Iterator[Callable[[int], object] | None]:
+def _progress(paths: tuple[str, ...], *, color: bool) -> Iterator[Callable[[int], object] | None]:
     """Show a bar by bytes read on a terminal; standard input has no known end."""
     if not sys.stderr.isatty():
         yield None
@@ -128,7 +128,7 @@ def _progress(paths: tuple[str, ...]) -> Iterator[Callable[[int], object] | None
         BarColumn(),
         DownloadColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(stderr=True, no_color=not color),
         transient=True,
     )
     with bar:

@@ -72,7 +72,8 @@ def _how_to_read(largest: int, *, folded: bool, kind: str) -> str:
     )
     if folded:
         text += (
-            f" Ranks are folded: a bar is the mean of a {kind}'s ranks, and its tick the most of any of them."
+            f" Ranks are folded: a bar is the mean over the ranks of one {kind}, and its tick the most of "
+            "any of them."
         )
     return text
 
