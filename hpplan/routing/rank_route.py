@@ -96,6 +96,13 @@ def rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) ->
         for start, stop in runs:
             receives.append((source, item[0], start, stop))
             hand_over.append(((item[1], item[3][0][0], item[0]), start, stop, offset))
+            rows = stop - start
+            if len(owned) == 1 and owned[0][1] - owned[0][0] == rows:
+                # All of it is mine and in one piece, as most of what arrives is.
+                positions.append(PositionRun(offset, rows, first_local + owned[0][2]))
+                output_splits[source] += rows
+                offset += rows
+                continue
             row = start
             for low, high, local in owned:
                 if high <= start or low >= stop:
@@ -106,8 +113,8 @@ def rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) ->
                 row = high
             if row < stop:
                 positions.append(PositionRun(offset + row - start, stop - row, -1))
-            offset += stop - start
-            output_splits[source] += stop - start
+            output_splits[source] += rows
+            offset += rows
     hand_over.sort()
     return RankRoute(
         mode=routes.mode.name,
