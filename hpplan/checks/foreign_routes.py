@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hpplan.routing.routes import RoutingTable
 
 FOREIGN_ROUTES = Code(
-    "HP511",
+    "HP504",
     "foreign-routes",
     "error",
     """\

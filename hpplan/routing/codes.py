@@ -1,10 +1,10 @@
-"""Every code of routing: HP4xx about mesh and workload, HP5xx about routes."""
+"""Every code of routing: HP4xx about mesh and workload, HP5xx about routes and their execution."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.routing import batch_codes, mesh_codes, route_codes, workload_codes
+from hpplan.routing import batch_codes, exec_codes, mesh_codes, route_codes, workload_codes
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Code
@@ -14,4 +14,5 @@ CODES: tuple[Code, ...] = (
     *workload_codes.CODES,
     *batch_codes.CODES,
     *route_codes.CODES,
+    *exec_codes.CODES,
 )
