@@ -261,23 +261,37 @@ def _compare(
 ) -> int:
     """Compare each normalized plan with the file it would go to."""
     from hpplan.documents.reader import read_document
-    from hpplan.reports.changes import unified_diff, would_change
+    from hpplan.plan.model import load_plan
 
     status = 0
     for run in runs:
-        base = read_document(output_file or run.path, output.sources) if output_file else None
-        name = output_file or run.path
-        source = output.sources.get(base.place.document if base else run.before.place.document)
-        assert source is not None
-        before = base.data if base else run.before.data
+        source, base = run.source, run.before
+        if output_file is not None:
+            document = read_document(output_file, output.sources)
+            source, base = document.source, load_plan(document)
         text = run.text(format_name or source.format)
-        if text == source.text:
-            continue
-        status = 1
-        output.result(
-            unified_diff(source.text, text, name) if diff else would_change(name, before, run.after.data)
-        )
+        if text != source.text:
+            status = 1
+            output.result(
+                _unified_diff(source, text) if diff else _would_change(source.name, base, run.after)
+            )
     return status
+
+
+def _unified_diff(source: Source, text: str) -> str:
+    from hpplan.reports.changes import unified_diff
+
+    return unified_diff(source.text, text, source.name)
+
+
+def _would_change(name: str, before: Plan, after: Plan) -> str:
+    from hpplan.checks.compare_plans import compare_plans
+    from hpplan.reports.diff import render_text
+
+    comparison = compare_plans(before, after)
+    if comparison.equal:
+        return f"{name}: would be written in canonical form; its meaning stays\n"
+    return render_text(name, f"{name} (normalized)", comparison)
 
 
 def _show_changes(output: Output, runs: list[_Run], *, as_json: bool) -> None:

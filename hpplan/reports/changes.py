@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hpplan.diagnostics import show_path
-from hpplan.plan.difference import MISSING, differences
 from hpplan.reports.tables import plain_table, terminal_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from hpplan.passes.change import Change
 
@@ -93,15 +91,6 @@ def _as_data(change: Change) -> dict[str, Any]:
     }
 
 
-def would_change(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Name every field that writing the normalized plan to a file would change."""
-    lines = [
-        f"{name}: would change {show_path(path)}: {_shown(old)} -> {_shown(new)}\n"
-        for path, old, new in differences(before, after)
-    ]
-    return "".join(lines) or f"{name}: would be rewritten in canonical form; its content stays\n"
-
-
 def unified_diff(before: str, after: str, name: str) -> str:
     """Return the unified diff that would turn one text into the other."""
     from difflib import unified_diff as diff_lines
@@ -111,13 +100,3 @@ def unified_diff(before: str, after: str, name: str) -> str:
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
         for line in diff_lines(old, new, name, f"{name} (normalized)")
     )
-
-
-def _shown(value: object) -> str:
-    if value is MISSING:
-        return "absent"
-    text = spell(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-
-
-_LONGEST_SHOWN = 80

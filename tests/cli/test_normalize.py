@@ -124,8 +124,8 @@ def test_check(hpplan: Runner) -> None:
     result = hpplan("normalize", "plan.yaml", "--bare", "--check")
     assert result.status == 1
     assert result.stdout == (
-        "plan.yaml: would change param_plan.'model.layers.2.mlp'.is_boundary: true -> false\n"
-        "plan.yaml: would change boundary_classes.'model.layers.2.mlp': DeepseekV3MoE -> absent\n"
+        "--- plan.yaml\n+++ plan.yaml (normalized)\n~ model.layers.2.mlp\n"
+        "    class: DeepseekV3MoE -> (absent)\n    is_boundary: true -> false\n"
     )
     assert hpplan("normalize", "plan.yaml", "-o", "out.yaml").status == 0
     assert hpplan("normalize", "plan.yaml", "-o", "out.yaml", "--check") == (0, "", "")
@@ -133,11 +133,11 @@ def test_check(hpplan: Runner) -> None:
 
 
 def test_check_tells_form_from_content(hpplan: Runner, plan: Path) -> None:
-    """--check passes a plan in another spelling, or claims that its content would change."""
+    """--check passes a plan in another spelling, or claims that its meaning would change."""
     plan.write_text(BARE.replace("custom: [1, null]", "custom: [ 1, ~ ]"), encoding="utf-8")
     result = hpplan("normalize", "plan.yaml", "--check")
     assert result.status == 1
-    assert result.stdout == "plan.yaml: would be rewritten in canonical form; its content stays\n"
+    assert result.stdout == "plan.yaml: would be written in canonical form; its meaning stays\n"
 
 
 @pytest.mark.usefixtures("plan")
@@ -147,7 +147,7 @@ def test_check_against_another_file(hpplan: Runner) -> None:
     result = hpplan("normalize", "plan.yaml", "--bare", "-o", "out.yaml", "--check")
     assert result == (
         1,
-        "out.yaml: would change param_plan.'model.layers.2.mlp'.is_boundary: true -> false\n",
+        "--- out.yaml\n+++ out.yaml (normalized)\n~ model.layers.2.mlp\n    is_boundary: true -> false\n",
         "",
     )
     assert hpplan("normalize", "plan.yaml", "-o", "missing.yaml", "--check").status == 2
