@@ -45,8 +45,8 @@ class ExchangeGroup:
 
     @property
     def global_ranks(self) -> tuple[int, ...]:
-        """The group's ranks in the whole job, in group order."""
-        return self.ledger.ranks
+        """The group's ranks in the whole job, in the order of the process group."""
+        return tuple(dist.get_process_group_ranks(self.process_group))
 
     @property
     def device_types(self) -> tuple[str, ...]:

@@ -93,11 +93,14 @@ class Transport:
     def announce(self, reason: str) -> None:
         """Tell ranks that wait in the next collective why this one does something else before it."""
         self._agreed_for = self.calls + 1
-        self.ledger.set(f"agree/{self._agreed_for}", reason)
+        self.ledger.set(self._announcement(self._agreed_for), reason)
+
+    def _announcement(self, call: int) -> str:
+        return f"agree/{self.process_group.group_name}/{call}"
 
     def _look_for_announcements(self) -> None:
         if self._agreed_for < self.calls:
-            reason = self.ledger.read(f"agree/{self.calls}")
+            reason = self.ledger.read(self._announcement(self.calls))
             if reason is not None:
                 raise PeersFailed(self.ledger.declare(reason))
 

@@ -32,17 +32,16 @@ def one_brings(rank: int, what: str, call: int) -> None:
     exchange = make_exchange(FOUR)
     for number in range(1, 4):
         features: Any = make_features(exchange, "float32", 3)
-        if rank == 2 and number == call:
-            features = {
-                "rows": lambda: features[:-1],
-                "width": lambda: torch.zeros(len(features), 4),
-                "dtype": features.bfloat16,
-                "device": lambda: features.to("meta"),
-                "shape": features.flatten,
-                "nothing": list,
-                "payloads": lambda: [features, features],
-            }[what]()
-        exchange(features)
+        wrong: dict[str, Any] = {
+            "rows": features[:-1],
+            "width": torch.zeros(len(features), 4),
+            "dtype": features.bfloat16(),
+            "device": features.to("meta"),
+            "shape": features.flatten(),
+            "nothing": [],
+            "payloads": [features, features],
+        }
+        exchange(wrong[what] if rank == 2 and number == call else features)
 
 
 def one_merges_wrongly(rank: int) -> None:
@@ -64,7 +63,7 @@ def one_has_other_routes(rank: int) -> None:
 
 def one_has_another_version(rank: int) -> None:
     """Have rank 1 of 2 run another hpplan."""
-    import hpplan.exchange.group as group
+    from hpplan.exchange import group
 
     if rank == 1:
         group.__version__ = "0.9.0"
@@ -89,8 +88,10 @@ def one_plans_otherwise(rank: int, start: int) -> None:
     exchange(make_features(exchange, "float32", 3))
 
 
-def one_is_lost(rank: int, how: str) -> float:
-    """Have rank 1 of 4 exit, or hang, before the second of its calls; the others wait at most 4 s."""
+def one_is_lost(rank: int, how: str) -> tuple[str, float]:
+    """Have rank 1 of 4 exit, or hang, before its second call; return what the others hear, and when."""
+    from hpplan.exchange import PeersFailed
+
     exchange = make_exchange(FOUR, timeout=4)
     features = make_features(exchange, "float32", 3)
     exchange(features)
@@ -98,8 +99,12 @@ def one_is_lost(rank: int, how: str) -> float:
         if how == "exit":
             os._exit(0)
         time.sleep(600)
-    exchange(features)
-    return 0.0
+    start = time.monotonic()
+    try:
+        exchange(features)
+    except PeersFailed as failure:
+        return str(failure), time.monotonic() - start
+    return "nothing", 0.0
 
 
 def wrong_setup(rank: int, how: str) -> str:

@@ -127,7 +127,7 @@ def _end(process: Any, reader: Connection, patience: float) -> Ended:  # noqa: A
             value, error = reader.recv()
     except EOFError:
         pass
-    process.join(patience if not error else 5)
+    process.join(1)
     status = process.exitcode
     if status is None:
         process.kill()

@@ -10,31 +10,52 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import torch
+
 
 def at_collective(rank: int, culprit: int, number: int, deed: str) -> None:
-    """Have one rank do something instead of its collective of this number, counted from 1."""
+    """Have one rank do something instead of its all-to-all of this number, counted from 1."""
     from hpplan.exchange.transport import Transport
 
-    if rank == culprit:
-        deeds: dict[str, Callable[[], Any]] = {
-            "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
-            "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
-            "exit": lambda: os._exit(0),
-            "sleep": lambda: time.sleep(600),
-            "raise": _raise,
-        }
-        own = Transport.all_to_all
+    if rank != culprit:
+        return
+    deeds: dict[str, Callable[[], Any]] = {
+        "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+        "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+        "terminate": lambda: os.kill(os.getpid(), signal.SIGTERM),
+        "exit": lambda: os._exit(0),
+        "sleep": lambda: time.sleep(600),
+        "raise": _raise,
+    }
+    own = Transport.all_to_all
 
-        def all_to_all(self: Transport, *arguments: Any) -> None:  # noqa: ANN401 - as the one it stands for
-            if self.calls + 1 == number:
-                deeds[deed]()
-            own(self, *arguments)
+    def all_to_all(self: Transport, *arguments: Any) -> None:  # noqa: ANN401 - as the one it stands for
+        if self.calls + 1 == number:
+            deeds[deed]()
+        own(self, *arguments)
 
-        Transport.all_to_all = all_to_all  # type: ignore[method-assign]
+    Transport.all_to_all = all_to_all  # type: ignore[method-assign]
 
 
 def _raise() -> None:
-    raise KeyError("a bug of the test's")
+    raise KeyError("a bug of the test")
+
+
+def corrupt(rank: int, culprit: int) -> None:
+    """Have one rank send its last row wrong, in the first collective."""
+    from hpplan.exchange.transport import Transport
+
+    if rank != culprit:
+        return
+    own = Transport.all_to_all
+
+    def all_to_all(self: Transport, received: torch.Tensor, sent: torch.Tensor, *rest: Any) -> None:  # noqa: ANN401 - as the one it stands for
+        if self.calls == 0:
+            sent = sent.clone()
+            sent[0, 0] += 1
+        own(self, received, sent, *rest)
+
+    Transport.all_to_all = all_to_all  # type: ignore[assignment, method-assign]
 
 
 def before_meeting(rank: int, culprit: int, deed: str) -> None:

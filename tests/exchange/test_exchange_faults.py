@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import fault_runs
 import pytest
 from ranks import Ended, end_ranks, run_ranks
@@ -68,15 +66,15 @@ def test_micro_batch_that_one_rank_cannot_plan_ends_all() -> None:
 
 @pytest.mark.parametrize(
     ("how", "words"),
-    [("exit", "rank 1 is lost: it exited or died"), ("hang", "rank 1 is lost: it did not follow")],
+    [("exit", "rank 1 is lost: it exited or died"), ("hang", "rank 1 is lost: it did not follow within 4 s")],
 )
 def test_lost_rank_is_named_in_time(how: str, words: str) -> None:
     """Without a name, somebody has to look through the logs of every host."""
-    start = time.monotonic()
     ended = end_ranks(4, fault_runs.one_is_lost, how, patience=8)
-    # 4 s of timeout, and what it takes to start here while other tests run.
-    assert time.monotonic() - start < 4 + (8 if how == "hang" else 6) + 4
-    _same_message([ended[rank] for rank in (0, 2, 3)], words, "the others were exchanging features")
+    heard = [ended[rank].value for rank in (0, 2, 3)]
+    assert {message for message, _ in heard} == {f"{words} while the others were exchanging features"}
+    # The timeout is 4 s; the rest is for a busy machine.
+    assert max(seconds for _, seconds in heard) < 6
 
 
 @pytest.mark.parametrize(

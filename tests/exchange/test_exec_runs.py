@@ -1,0 +1,113 @@
+"""`hpplan exec` where all goes well: every mode, options, the table and the report."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from ranks import job, run_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORKLOAD = {
+    "feature_width": 16,
+    "sequence": {"length": 32, "cp_layout": "zigzag"},
+    "items": [
+        {"item_id": 0, "batch_index": 0, "decoder_token_start": 5, "output_rows": 10},
+        {"item_id": 1, "batch_index": 1, "decoder_token_start": 20, "output_rows": 8},
+    ],
+}
+
+
+def _run(tmp_path: Path, mesh: str, world: int, *more: str, **fields: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - fields of a workload
+    """Run a workload; check that only rank 0 speaks; return its table and its report."""
+    path, report = tmp_path / "workload.yaml", tmp_path / "report.json"
+    path.write_text(yaml.safe_dump({**WORKLOAD, **fields}), encoding="utf-8")
+    arguments = ["exec", str(path), "--mesh", mesh, "--iters", "2", "--warmup", "1", "--timeout", "20"]
+    ran = run_command(job(world, tmp_path), [[*arguments, "--report", str(report), *more]] * world)
+    assert [one.status for one in ran] == [0] * world, ran
+    assert [one.stderr for one in ran] == [""] * world
+    assert [one.stdout for one in ran[1:]] == [""] * (world - 1)
+    return ran[0].stdout, json.loads(report.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("mesh", "world", "mode", "rows"),
+    [
+        ("cp=2,tp=2,sp", 4, "parent_variable_a2a", 36),
+        ("tp=2,sp", 2, "tp_variable_a2a", 18),
+        ("tp=3", 3, "tp_variable_all_gather", 54),
+        ("dp=2,pp=1", 2, "local", 36),
+        ("tp=2,dp=2,cp=2,sp", 8, "parent_variable_a2a", 72),
+    ],
+)
+@pytest.mark.parametrize("granularity", ["record", "row"])
+def test_every_mode_is_verified(
+    tmp_path: Path, mesh: str, world: int, mode: str, rows: int, granularity: str
+) -> None:
+    """A mode or mesh whose rows do not arrive, or whose report says otherwise, would show here."""
+    length = 48 if "tp=3" in mesh else 32
+    sequence = {"length": length, "cp_layout": "zigzag"}
+    table, report = _run(tmp_path, mesh, world, "--granularity", granularity, sequence=sequence)
+    assert (report["verified"], report["world_size"], report["mode"]) == (True, world, mode)
+    assert report["forward_ratio"] > 0
+    assert report["backward_ratio"] > 0
+    if granularity == "record":
+        assert report["total"]["rows"] == rows
+    assert table.startswith(f"{mode} on {mesh}, gloo on cpu\n")
+    assert [rank["rank"] for rank in report["ranks"]] == list(range(world))
+    assert all(rank["mismatch_count"] == 0 for rank in report["ranks"])
+
+
+def test_report_adds_up(tmp_path: Path) -> None:
+    """Rows, bytes and times of a rank that are not what was sent would mislead whoever sizes a cluster."""
+    table, report = _run(tmp_path, "cp=2", 2, payloads=2, dtype="float32", buckets=[[0, 1], []])
+    # Row bytes: 16 columns x 4 bytes x 2 payloads. Zigzag over cp 2: rank 0 holds tokens 0-7 and 24-31,
+    # rank 1 holds 8-23: item 0 (5-14) goes to both, and so does item 1 (20-27).
+    first, second = report["ranks"]
+    assert (first["rows_sent"], first["rows_received"], first["rows_kept"]) == (36, 18, 18)
+    assert (second["rows_sent"], second["rows_received"], second["rows_kept"]) == (0, 18, 0)
+    assert (first["bytes_sent"], second["bytes_received"]) == (36 * 128, 18 * 128)
+    total = report["total"]
+    assert (total["rows"], total["rows_leaving"], total["bytes_leaving"]) == (36, 18, 18 * 128)
+    # Twice: rows that arrived and gradients that came back, of both payloads, before and after measuring.
+    assert total["rows_verified"] == 2 * 2 * (36 + 18)
+    assert first["algbw"] == pytest.approx(36 * 128 / first["forward_ms"] / 1e6, abs=1e-4)
+    assert (report["dtype"], report["payloads"], report["feature_width"]) == ("float32", 2, 16)
+    assert "verified            yes: 216 rows and gradients" in table
+
+
+def test_options_leave_parts_out(tmp_path: Path) -> None:
+    """--no-backward, --no-verify, --iters 0 and --dtype must do what they say, and the report say so."""
+    table, report = _run(tmp_path, "cp=2", 2, "--no-backward", "--no-verify", "--dtype", "float16")
+    assert (report["verified"], report["backward_ratio"], report["dtype"]) == (None, None, "float16")
+    assert "not asked for" in table
+    table, report = _run(tmp_path, "cp=2", 2, "--iters", "0")
+    assert (report["verified"], report["forward_ratio"]) == (True, None)
+    assert "forward / plain" not in table
+
+
+def test_later_stages_wait_for_the_first(tmp_path: Path) -> None:
+    """Ranks of the second pipeline stage exchange nothing, and must not hold up or outrun the others."""
+    _, report = _run(tmp_path, "pp=2,cp=2", 4)
+    assert (report["verified"], report["world_size"]) == (True, 4)
+    assert [rank["rank"] for rank in report["ranks"]] == [0, 1]
+
+
+def test_no_images_at_all(tmp_path: Path) -> None:
+    """A batch of text alone must run, and measure nothing by nothing."""
+    _, report = _run(tmp_path, "cp=2,tp=2,sp", 4, items=[])
+    assert (report["verified"], report["total"]["rows"], report["total"]["algbw"]) == (True, 0, 0.0)
+
+
+def test_report_can_go_to_standard_output(tmp_path: Path) -> None:
+    """`--report -` is JSON alone, for a program that reads it from a pipe."""
+    path = tmp_path / "workload.yaml"
+    path.write_text(yaml.safe_dump(WORKLOAD), encoding="utf-8")
+    arguments = ["exec", str(path), "--mesh", "cp=2", "--iters", "0", "--report", "-"]
+    ran = run_command(job(2, tmp_path), [arguments] * 2)
+    assert json.loads(ran[0].stdout)["verified"] is True
+    assert ran[1].stdout == ""
