@@ -279,9 +279,9 @@ def _compare(
 
 
 def _unified_diff(source: Source, text: str) -> str:
-    from hpplan.reports.changes import unified_diff
+    from hpplan.reports.unified_diff import render
 
-    return unified_diff(source.text, text, source.name)
+    return render(source.text, text, source.name, f"{source.name} (normalized)")
 
 
 def _would_change(name: str, before: Plan, after: Plan) -> str:

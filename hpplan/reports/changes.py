@@ -89,14 +89,3 @@ def _as_data(change: Change) -> dict[str, Any]:
         "below": cause.below,
         "why": cause.why,
     }
-
-
-def unified_diff(before: str, after: str, name: str) -> str:
-    """Return the unified diff that would turn one text into the other."""
-    from difflib import unified_diff as diff_lines
-
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-        for line in diff_lines(old, new, name, f"{name} (normalized)")
-    )

@@ -1,0 +1,63 @@
+"""Unified diffs: right, whatever the texts, and the ones that `patch` understands."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hpplan.reports.unified_diff import render
+
+lines = st.lists(st.sampled_from(["a", "b", "c", "d", "x: 1", "y: 2"]), max_size=14)
+
+
+def applied(diff: str, old: list[str]) -> list[str]:
+    """Apply a unified diff to lines, checking every line that it claims to find."""
+    result: list[str] = []
+    at = 0
+    for line in diff.splitlines()[2:]:
+        if line.startswith("@@"):
+            start, _, size = line.split()[1][1:].partition(",")
+            begin = int(start) - (size != "0")
+            result += old[at:begin]
+            at = begin
+        elif line.startswith("+"):
+            result.append(line[1:])
+        else:
+            assert old[at] == line[1:]
+            at += 1
+            if line.startswith(" "):
+                result.append(line[1:])
+    return result + old[at:]
+
+
+@given(lines, lines)
+def test_applies(old: list[str], new: list[str]) -> None:
+    """Applying the diff to the old text does not give the new one."""
+    diff = render("".join(f"{x}\n" for x in old), "".join(f"{x}\n" for x in new), "old", "new")
+    assert (applied(diff, old) if diff else old) == new
+    assert bool(diff) == (old != new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a\nb\nc\n", "a\nx\nc\n"),
+        ("", "a\n"),
+        ("a\n", ""),
+        ("".join(f"{n}\n" for n in range(20)), "".join(f"{n}\n" for n in range(20) if n not in {4, 15})),
+    ],
+)
+def test_like_the_plain_matcher(old: str, new: str) -> None:
+    """Headers, ranges or context depart from what every other tool prints."""
+    expected = unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), "old", "new")
+    assert render(old, new, "old", "new") == "".join(expected)
+
+
+def test_last_line_without_a_break() -> None:
+    """The end of the file is glued to the next line."""
+    assert render("a", "a\n", "old", "new") == (
+        "--- old\n+++ new\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"
+    )
