@@ -137,7 +137,8 @@ class Ledger:
         self.breaking = True
         self.check(doing)
         self.set(f"here/{self.rank}", doing)
-        self.set("roll call", cause or "")
+        if cause or not self.has(["roll call"]):
+            self.set("roll call", cause or "")
         deadline = time.monotonic() + self.roll_call_seconds
         waiting = [rank for rank in self.ranks if rank != self.rank]
         while waiting and time.monotonic() < deadline:
@@ -162,7 +163,7 @@ class Ledger:
     def _verdict(self, lost: list[int], doing: str, cause: str | None) -> str:
         if not lost:
             why = cause or f"no progress within {self.timeout:g} s"
-            return f"every rank still answers, but {doing} failed: {why}"
+            return f"{why}; every rank still answered, while {doing}"
         names = ", ".join(str(rank) for rank in lost)
         subject = f"ranks {names} are lost: they" if len(lost) > 1 else f"rank {names} is lost: it"
         if cause:

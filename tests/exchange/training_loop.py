@@ -24,14 +24,12 @@ def train(
     group = ExchangeGroup.from_mesh(mesh)  # once: process groups are dear
     for batch in loader:
         exchange = FeatureExchange.plan(batch.items, mesh, {"length": 16, "cp_layout": "zigzag"}, group)
-        features = encoder(
-            batch.pixels(exchange.bucket)
-        )  # [rows of my bucket, width], zero rows if it is empty
+        features = encoder(batch.pixels(exchange.bucket))  # [rows of my bucket, width]
         hidden = exchange(features).merge_into(batch.inputs_embeds)  # [batch rows, local tokens, width]
         loss = decoder(hidden).square().mean()
         loss.backward()  # each row's gradient goes back to the rank that encoded it
         optimizer.step()
         optimizer.zero_grad()
-        # README: end
+        # README: that is all
         losses.append(loss.item())
     return losses

@@ -45,7 +45,7 @@ def _model() -> tuple[Any, Any, Any]:
     return encoder, decoder, torch.optim.SGD([*encoder.parameters(), *decoder.parameters()], lr=0.1)
 
 
-def _embeds(tokens: list[int]) -> Any:
+def _embeds(tokens: list[int]) -> Any:  # noqa: ANN401 - as above
     import torch
 
     one = torch.tensor(tokens, dtype=torch.float32)[None, :, None] / LENGTH
