@@ -9,12 +9,13 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hpplan.errors import ExecutionBroken
 from hpplan.exchange.ledger import PeersFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.exchange.ledger import Ledger
+    from hpplan.exchange.ledger import Fault, Ledger
 
 _PAUSE = 0.2
 _GRACE = 1.0
@@ -40,7 +41,7 @@ class Deadman:
 
     @contextmanager
     def limit(self, seconds: float, doing: str) -> Iterator[None]:
-        """End the process with status 3 unless the block ends within so many seconds."""
+        """Call the roll and end the process unless the block ends within so many seconds."""
         self._limits.append((time.monotonic() + seconds, doing))
         try:
             yield
@@ -53,12 +54,21 @@ class Deadman:
             now = time.monotonic()
             late = [doing for until, doing in list(self._limits) if now > until]
             asked = self._ledger.asking_since
+            rank = self._ledger.rank
             if asked is not None and now > asked + self._ledger.timeout:
-                late.append("asking the rendezvous store; whoever holds it hangs")
-            if late:
                 # Nobody can be asked who speaks; two ranks at most do, in case one of them is lost.
-                speaks = self._ledger.rank in self._ledger.ranks[:2]
-                _end(f"rank {self._ledger.rank} is stuck {late[0]}" if speaks else "", 3)
+                stuck = f"rank {rank} gets no answer from the rendezvous store; whoever holds it hangs"
+                _end(stuck if rank in self._ledger.ranks[:2] else "", ExecutionBroken.exit_status)
+            elif late:
+                fault = self._called_roll(late[0])
+                _end(fault.reason if fault.speaker == rank else "", fault.status)
+
+    def _called_roll(self, doing: str) -> Fault:
+        """Find out, in place of the main thread, which ranks are lost."""
+        try:
+            self._watched.break_off(doing)
+        except PeersFailed as failure:
+            return failure.fault
 
     def _watch_faults(self) -> None:
         try:

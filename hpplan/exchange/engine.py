@@ -7,34 +7,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hpplan.exchange.copying import gather, scatter
-from hpplan.exchange.memory import empty
 from hpplan.exchange.packing import Run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hpplan.exchange.memory import Memory
     from hpplan.exchange.packing import Packing
     from hpplan.exchange.transport import Transport
 
 _LOW_PRECISION = (torch.bfloat16, torch.float16)
-
-
-class Scratch:
-    """A buffer that is filled, handed to a collective, and free again when that is done."""
-
-    def __init__(self) -> None:
-        """Hold nothing yet."""
-        self._bytes: torch.Tensor | None = None
-
-    def take(self, shape: tuple[int, int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-        """Return memory of this shape, the same as last time where it fits."""
-        if device.type != "cpu":
-            # A stream may still read the last one; the device's own allocator keeps track of that.
-            return torch.empty(shape, dtype=dtype, device=device)
-        size = shape[0] * shape[1] * dtype.itemsize
-        if self._bytes is None or self._bytes.numel() < size:
-            self._bytes = empty((size,), torch.uint8, device)
-        return self._bytes[:size].view(dtype).view(shape)
 
 
 class Engine:
@@ -44,18 +26,18 @@ class Engine:
     of columns, so one collective carries all, and unpacking is taking views.
     """
 
-    def __init__(self, packing: Packing, transport: Transport, scratch: Scratch, divisor: int) -> None:
+    def __init__(self, packing: Packing, transport: Transport, memory: Memory, divisor: int) -> None:
         """Keep what stays the same from call to call; gradients are divided by `divisor`."""
         self.packing = packing
         self.transport = transport
-        self._scratch = scratch
+        self.memory = memory
         self._divisor = divisor
 
     def forward(self, payloads: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """Send my rows; return what I get, `[rows received, width]` for each payload."""
         first, packing = payloads[0], self.packing
         widths = [payload.shape[1] for payload in payloads]
-        buffer = empty((packing.received_rows, sum(widths)), first.dtype, first.device)
+        buffer = self.memory.empty((packing.received_rows, sum(widths)), first.dtype, first.device)
         received = torch.split(buffer, widths, 1)
         for band, payload in zip(received, payloads, strict=True):
             gather(band[: packing.own_rows], payload, packing.own_runs)
@@ -84,7 +66,7 @@ class Engine:
         sent = self._side_by_side(gradients, runs)
         adds_up = packing.sends_rows_twice or self._divisor > 1 or not packing.in_order
         shape = (sum(packing.send_splits), sum(widths))
-        arrived = empty(shape, like.dtype, like.device)
+        arrived = self.memory.empty(shape, like.dtype, like.device)
         self.transport.all_to_all(
             arrived, sent, packing.send_splits, packing.receive_splits, "exchanging gradients"
         )
@@ -92,7 +74,7 @@ class Engine:
             return torch.split(arrived, widths, 1)
         # Sums of many receivers in a narrow dtype would round once for each of them.
         exact = torch.float32 if like.dtype in _LOW_PRECISION else like.dtype
-        total = empty((packing.bucket_rows, shape[1]), exact, like.device).zero_()
+        total = self.memory.empty((packing.bucket_rows, shape[1]), exact, like.device).zero_()
         for band, gradient in zip(torch.split(total, widths, 1), gradients, strict=True):
             scatter(band, gradient, packing.own_runs, add=True)
         scatter(total, arrived, packing.send_runs, add=True)
@@ -106,7 +88,7 @@ class Engine:
         if len(bands) == len(runs) == 1 and first.is_contiguous():
             return first.narrow(0, runs[0].start, runs[0].rows)
         widths = [band.shape[1] for band in bands]
-        sent = self._scratch.take((sum(run.rows for run in runs), sum(widths)), first.dtype, first.device)
+        sent = self.memory.empty((sum(run.rows for run in runs), sum(widths)), first.dtype, first.device)
         for part, band in zip(torch.split(sent, widths, 1), bands, strict=True):
             gather(part, band, runs)
         return sent

@@ -40,6 +40,9 @@ def execute(
     with session.deadman.limit(settings.timeout, "making process groups"):
         group = ExchangeGroup.from_mesh(routes.mesh, settings.timeout, session.ledger)
         together = _first_stage(routes.mesh, settings.timeout)
+        # The first collective makes an accelerator's connections, for which torch waits without end.
+        group.transport.watches_devices = True
+        group.transport.connect(device)
     exchange = FeatureExchange.from_routes(routes, group)
     checks: list[Verification] = []
     timings = Timings()

@@ -12,6 +12,7 @@ from hpplan.exchange.engine import Engine, exchanged
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup
 from hpplan.exchange.packing import Packing
 from hpplan.exchange.received import Received
+from hpplan.routing.mesh import parse_mesh
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +65,7 @@ class FeatureExchange:
         self._anchor = torch.zeros((), requires_grad=True)
         divisor = route.copies if replica_grad == "mean" else 1
         packing = Packing(route, _order(route, group.global_ranks))
-        self._engine = Engine(packing, group.transport, group.scratch, divisor)
+        self._engine = Engine(packing, group.transport, group.memory, divisor)
 
     @classmethod
     def from_routes(
@@ -90,7 +91,7 @@ class FeatureExchange:
     def plan(
         cls,
         items: Sequence[Mapping[str, Any]],
-        mesh: Mesh,
+        mesh: Mesh | str,
         sequence: Mapping[str, Any],
         group: ExchangeGroup | dist.ProcessGroup | None = None,
         *,
@@ -104,13 +105,14 @@ class FeatureExchange:
         """Plan the exchange of one micro-batch from the items at hand.
 
         `items`, `sequence` and `buckets` are those of a workload document, for
-        this rank's replica: every rank of the parent passes the same, and the
+        this rank's replica, and `mesh` may be text as for `--mesh`. Every rank of the parent passes the same, and the
         first call refuses when one did not. Hand in a `group` that was made
         once; making one takes far longer than planning. A rank whose items
         are wrong fails all ranks, and raises InvalidInput itself.
         """
         from hpplan.exchange.micro_batch import plan_micro_batch
 
+        mesh = parse_mesh(mesh) if isinstance(mesh, str) else mesh
         made = _group(group, mesh, timeout)
         data: dict[str, Any] = {
             "sequence": dict(sequence),
@@ -152,9 +154,7 @@ class FeatureExchange:
             self.group.ledger.refuse(problem)
         else:
             needs_grad = torch.is_grad_enabled()
-        return Received(
-            self._engine.packing, self._run(payloads, needs_grad=needs_grad), self.group.ledger.refuse
-        )
+        return Received(self._engine.packing, self._run(payloads, needs_grad=needs_grad), self.group)
 
     def agree_again(self) -> None:
         """Have the next call agree anew; every rank of the group calls this.

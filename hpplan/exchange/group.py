@@ -13,9 +13,10 @@ from torch.distributed import distributed_c10d
 
 from hpplan import __version__
 from hpplan.errors import UnusableRequest
-from hpplan.exchange.engine import Scratch
 from hpplan.exchange.ledger import Ledger, PeersFailed, seconds
+from hpplan.exchange.memory import Memory
 from hpplan.exchange.transport import Transport
+from hpplan.routing.mesh import parse_mesh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ class ExchangeGroup:
     notes_group: dist.ProcessGroup
     ledger: Ledger
     transport: Transport
-    scratch: Scratch = field(default_factory=Scratch)
+    memory: Memory = field(default_factory=Memory)
 
     @property
     def global_ranks(self) -> tuple[int, ...]:
@@ -55,15 +56,17 @@ class ExchangeGroup:
 
     @classmethod
     def from_mesh(
-        cls, mesh: Mesh, timeout: float = DEFAULT_TIMEOUT, ledger: Ledger | None = None
+        cls, mesh: Mesh | str, timeout: float = DEFAULT_TIMEOUT, ledger: Ledger | None = None
     ) -> ExchangeGroup:
         """Make the group of this process's parent. Every rank of the parent calls it.
 
+        `mesh` may be text such as `dp=2,cp=2,tp=4,sp`; `timeout` is in seconds.
         Raises UnusableRequest where torch.distributed is not initialized, the
         job is not that of the mesh, or this rank is on a later pipeline stage.
         """
         if not dist.is_initialized():
             raise UnusableRequest("call torch.distributed.init_process_group before you make an exchange")
+        mesh = parse_mesh(mesh) if isinstance(mesh, str) else mesh
         world_size, rank = dist.get_world_size(), dist.get_rank()
         if world_size != mesh.world_size:
             raise UnusableRequest(

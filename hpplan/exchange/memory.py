@@ -1,9 +1,11 @@
-"""Fresh memory for rows, in huge pages where the system has them."""
+"""Memory for rows, used again once nobody holds what was in it."""
 
 from __future__ import annotations
 
 import math
 import mmap
+import sys
+import threading
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,20 +13,53 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WORTH_IT = 4 << 20
-"""Bytes from which on the first touch of ordinary pages costs more than a mapping of one's own."""
+_WORTH_IT = 1 << 20
+"""Bytes below which the allocator hands out pages that were touched before."""
+
+_SLACK = 8
+"""Mappings are larger than asked for by one part in so many, as batches are never quite alike."""
+
+_MOST_FREE = 4
+"""Mappings kept for later: for rows sent and received, and for gradients of either."""
 
 
-def empty(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Return an uninitialized tensor whose first touch is cheap.
+class Memory:
+    """Hands out tensors in mappings of its own, on CPUs; elsewhere the device's allocator does this.
 
-    Filling 64 MiB of ordinary fresh pages takes four times as long as filling
-    pages that are already there; huge pages take nearly all of that away.
+    Touching fresh pages takes longer than the collective that fills them. A
+    mapping is used again only when no tensor lives in it any more, however it
+    was reached: every storage holds a reference to its mapping, and the
+    mapping's reference count tells.
     """
-    size = math.prod(shape) * dtype.itemsize
-    if device.type != "cpu" or size < _WORTH_IT or not hasattr(mmap, "MADV_HUGEPAGE"):
-        return torch.empty(tuple(shape), dtype=dtype, device=device)
-    # The tensor keeps the mapping alive; it is unmapped with the tensor's storage.
-    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    pages.madvise(mmap.MADV_HUGEPAGE)
-    return torch.frombuffer(pages, dtype=dtype).view(tuple(shape))
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._mappings: list[mmap.mmap] = [mmap.mmap(-1, mmap.PAGESIZE)]
+        self._unused = self._holders(0)
+        self._mappings.clear()
+        self._lock = threading.Lock()
+
+    def empty(self, shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        """Return a contiguous tensor with whatever was there before."""
+        size = math.prod(shape) * dtype.itemsize
+        if device.type != "cpu" or size < _WORTH_IT:
+            return torch.empty(tuple(shape), dtype=dtype, device=device)
+        with self._lock:
+            mapping = self._free_mapping(size)
+        return torch.frombuffer(mapping, dtype=dtype, count=math.prod(shape)).view(tuple(shape))
+
+    def _free_mapping(self, size: int) -> mmap.mmap:
+        free = [index for index in range(len(self._mappings)) if self._holders(index) == self._unused]
+        fitting = [index for index in free if size <= len(self._mappings[index]) <= 2 * size]
+        if fitting:
+            return self._mappings[min(fitting, key=lambda index: len(self._mappings[index]))]
+        for index in reversed(free[: max(0, len(free) - _MOST_FREE + 1)]):
+            del self._mappings[index]
+        self._mappings.append(mmap.mmap(-1, size + size // _SLACK, flags=_PRIVATE))
+        return self._mappings[-1]
+
+    def _holders(self, index: int) -> int:
+        return sys.getrefcount(self._mappings[index])
+
+
+_PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS

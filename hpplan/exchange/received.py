@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from hpplan.exchange.copying import clear, gather_apart, scatter
-from hpplan.exchange.memory import empty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from hpplan.exchange.group import ExchangeGroup
+    from hpplan.exchange.memory import Memory
     from hpplan.exchange.packing import Packing, Run
 
 
@@ -32,14 +33,12 @@ class Received:
     that even where nothing was received, `tie` does it for anything else.
     """
 
-    def __init__(
-        self, packing: Packing, payloads: Sequence[torch.Tensor], refuse: Callable[[str], object]
-    ) -> None:
-        """Hold the received payloads; `refuse` ends all ranks with a reason."""
+    def __init__(self, packing: Packing, payloads: Sequence[torch.Tensor], group: ExchangeGroup) -> None:
+        """Hold the payloads that a rank of this group received."""
         self.payloads = tuple(payloads)
         """`[rows received, width]` each; which rows are whose, `records` tells."""
         self._packing = packing
-        self._refuse = refuse
+        self._group = group
 
     @property
     def rows(self) -> torch.Tensor:
@@ -62,15 +61,17 @@ class Received:
         Rows whose token another rank owns go nowhere, and get gradient zero.
         Raises PeersFailed on every rank when the shape does not fit.
         """
-        rows, route = self.payloads[payload], self._packing.route
+        rows, route, group = self.payloads[payload], self._packing.route, self._group
         shape = tuple(inputs_embeds.shape)
         fits = len(shape) == 3 and shape[1:] == (route.local_length, rows.shape[1])  # noqa: PLR2004 - batch, tokens, width
         if not fits or shape[0] < route.batch_rows:
             wanted = f"[at least {route.batch_rows}, {route.local_length}, {rows.shape[1]}]"
-            self._refuse(f"inputs_embeds have shape {list(shape)}, and the routes need {wanted}")
+            group.ledger.refuse(f"inputs_embeds have shape {list(shape)}, and the routes need {wanted}")
         if inputs_embeds.device != rows.device:
-            self._refuse(f"inputs_embeds are on {inputs_embeds.device}, and the features on {rows.device}")
-        merged: torch.Tensor = _apply(_Merged, inputs_embeds, rows, self._packing.owned_runs, add)
+            devices = f"{inputs_embeds.device}, and the features on {rows.device}"
+            group.ledger.refuse(f"inputs_embeds are on {devices}")
+        runs = self._packing.owned_runs
+        merged: torch.Tensor = _apply(_Merged, inputs_embeds, rows, runs, add, group.memory)
         return merged
 
     def tie(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -94,10 +95,11 @@ class _Merged(torch.autograd.Function):
         rows: torch.Tensor,
         runs: Sequence[Run],
         add: bool,
+        memory: Memory,
     ) -> torch.Tensor:
-        ctx.runs, ctx.add = runs, add
+        ctx.runs, ctx.add, ctx.memory = runs, add, memory
         ctx.rows = (tuple(rows.shape), rows.dtype)
-        merged = empty(embeds.shape, embeds.dtype, embeds.device).copy_(embeds)
+        merged = memory.empty(embeds.shape, embeds.dtype, embeds.device).copy_(embeds)
         scatter(merged.view(-1, rows.shape[1]), rows.to(embeds.dtype), runs, add=add)
         return merged
 
@@ -108,16 +110,16 @@ class _Merged(torch.autograd.Function):
         flat = gradient.reshape(-1, width)
         of_rows = of_embeds = None
         if ctx.needs_input_grad[1]:
-            of_rows = empty((count, width), dtype, gradient.device)
+            of_rows = ctx.memory.empty((count, width), dtype, gradient.device)
             if sum(run.rows for run in ctx.runs) < count:
                 of_rows.zero_()
             gather_apart(of_rows, flat.to(dtype), ctx.runs)
         if ctx.needs_input_grad[0]:
             of_embeds = gradient
             if not ctx.add:
-                of_embeds = empty(gradient.shape, gradient.dtype, gradient.device).copy_(gradient)
+                of_embeds = ctx.memory.empty(gradient.shape, gradient.dtype, gradient.device).copy_(gradient)
                 clear(of_embeds.view(-1, width), ctx.runs)
-        return of_embeds, of_rows, None, None
+        return of_embeds, of_rows, None, None, None
 
 
 class _Tied(torch.autograd.Function):

@@ -51,11 +51,11 @@ BACKENDS = (Backend("nccl", "cuda"), Backend("hccl", "npu"), Backend("gloo", "cp
 """In the order in which `auto` tries them."""
 
 
-def choose_backend(backend: str, device: str) -> Backend:
+def choose_backend(backend: str, device: str, local_rank: int) -> Backend:
     """Return the backend for what the user asked for, each `auto` or a name.
 
-    Raises UnusableRequest where the two do not go together or the device is
-    not there.
+    Raises UnusableRequest where the two do not go together, or the host has
+    no device for the rank of this number on it.
     """
     fitting = [
         one for one in BACKENDS if backend in ("auto", one.name) and device in ("auto", one.device_type)
@@ -64,6 +64,7 @@ def choose_backend(backend: str, device: str) -> Backend:
         raise UnusableRequest(f"--backend {backend} does not run on --device {device}")
     for one in fitting:
         if _is_there(one.device_type):
+            _check_count(one, local_rank)
             return one
     wanted = fitting[0]
     needs = "a torch_npu that sees an NPU" if wanted.device_type == "npu" else "a torch that sees a GPU"
@@ -80,6 +81,17 @@ def _is_there(device_type: str) -> bool:
             return False
         return bool(torch_npu.npu.is_available())
     return dist.is_gloo_available()
+
+
+def _check_count(backend: Backend, local_rank: int) -> None:
+    if backend.device_type == "cpu":
+        return
+    count = getattr(torch, backend.device_type).device_count()
+    if local_rank >= count:
+        raise UnusableRequest(
+            f"worker {local_rank} of this host has no {backend.device_type} device: there are {count}; "
+            "start fewer workers on it, or use --device cpu"
+        )
 
 
 class Session:

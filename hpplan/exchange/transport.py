@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from hpplan.exchange.ledger import Ledger
 
+_GLANCE = 50e-6
+"""Seconds between two looks at a device's collective."""
+
 _LOOK = seconds(0.2)
 """How long a rank waits between two looks at the ledger. Completion ends the wait at once."""
 
@@ -30,6 +33,8 @@ class Transport:
         """Use a process group whose ranks share this ledger."""
         self.process_group = process_group
         self.ledger = ledger
+        self.watches_devices = False
+        """Whether to wait for accelerators here too, rather than when somebody reads the result."""
         self.calls = 0
         self._agreed_for = 0
 
@@ -52,6 +57,12 @@ class Transport:
             async_op=True,
         )
         self.wait(work, sent.device, doing)
+
+    def connect(self, device: torch.device) -> None:
+        """Send one byte to every rank."""
+        one = torch.ones(dist.get_world_size(self.process_group), dtype=torch.uint8, device=device)
+        work = dist.all_to_all_single(torch.empty_like(one), one, group=self.process_group, async_op=True)
+        self.wait(work, device, "connecting")
 
     def broadcast_each(self, slots: Sequence[torch.Tensor], doing: str) -> None:
         """Fill slot r on every rank with what rank r has in it; empty slots cost nothing.
@@ -76,15 +87,16 @@ class Transport:
     def wait(self, work: dist.Work | None, device: torch.device, doing: str) -> None:
         """Wait for a collective; raise PeersFailed on every rank once it cannot finish.
 
-        On an accelerator this orders the stream, as torch does, and returns.
+        On an accelerator this orders the stream, as torch does, and returns,
+        unless `watches_devices`.
         """
         if work is None:
             return
-        if device.type != "cpu":
+        if device.type != "cpu" and not self.watches_devices:
             work.wait()
             return
         deadline = time.monotonic() + self.ledger.patience
-        while not _finished(work, self.ledger, doing):
+        while not _finished(work, device, self.ledger, doing):
             self.ledger.check(doing)
             self._look_for_announcements()
             if time.monotonic() > deadline:
@@ -105,8 +117,15 @@ class Transport:
                 raise PeersFailed(self.ledger.declare(reason))
 
 
-def _finished(work: dist.Work, ledger: Ledger, doing: str) -> bool:
+def _finished(work: dist.Work, device: torch.device, ledger: Ledger, doing: str) -> bool:
     """Wait a moment; return whether the collective is done. Break off when it failed."""
+    if device.type != "cpu":
+        # With a time limit NCCL gives up the communicator, so look instead of waiting.
+        until = time.monotonic() + _LOOK.total_seconds()
+        while not work.is_completed() and time.monotonic() < until:
+            time.sleep(_GLANCE)
+        if not work.is_completed():
+            return False
     error = _waited(work)
     if error is None:
         return True

@@ -173,7 +173,9 @@ class _Worker:
             if self.settings.dtype is not None:
                 routes = replace(routes, workload=replace(routes.workload, dtype=self.settings.dtype))
             check_size(routes, self.session.job.world_size)
-            return Prepared(routes, choose_backend(self.settings.backend, self.settings.device))
+            local_rank = self.session.job.local_rank
+            backend = choose_backend(self.settings.backend, self.settings.device, local_rank)
+            return Prepared(routes, backend)
         except HpplanError as error:
             return error
 

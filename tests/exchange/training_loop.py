@@ -16,20 +16,19 @@ def train(
 ) -> list[float]:
     """Train on every micro-batch of `loader`; return the losses."""
     losses = []
-    # README: training loop
+    # The README quotes from here.
     from hpplan.exchange import ExchangeGroup, FeatureExchange
-    from hpplan.routing.mesh import parse_mesh
 
-    mesh = parse_mesh("cp=2")
-    group = ExchangeGroup.from_mesh(mesh)  # once: process groups are dear
+    group = ExchangeGroup.from_mesh("cp=2")  # once: process groups are dear
+    sequence = {"length": 16, "cp_layout": "zigzag"}
     for batch in loader:
-        exchange = FeatureExchange.plan(batch.items, mesh, {"length": 16, "cp_layout": "zigzag"}, group)
+        exchange = FeatureExchange.plan(batch.items, "cp=2", sequence, group)
         features = encoder(batch.pixels(exchange.bucket))  # [rows of my bucket, width]
         hidden = exchange(features).merge_into(batch.inputs_embeds)  # [batch rows, local tokens, width]
         loss = decoder(hidden).square().mean()
         loss.backward()  # each row's gradient goes back to the rank that encoded it
         optimizer.step()
         optimizer.zero_grad()
-        # README: that is all
+        # The README quotes up to here.
         losses.append(loss.item())
     return losses
