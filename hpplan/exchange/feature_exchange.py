@@ -105,10 +105,11 @@ class FeatureExchange:
         """Plan the exchange of one micro-batch from the items at hand.
 
         `items`, `sequence` and `buckets` are those of a workload document, for
-        this rank's replica, and `mesh` may be text as for `--mesh`. Every rank of the parent passes the same, and the
-        first call refuses when one did not. Hand in a `group` that was made
-        once; making one takes far longer than planning. A rank whose items
-        are wrong fails all ranks, and raises InvalidInput itself.
+        this rank's replica, and `mesh` may be text as for `--mesh`. Every rank
+        of the parent passes the same, and the first call refuses when one did
+        not. Hand in a `group` that was made once; making one takes far longer
+        than planning. A rank whose items are wrong fails all ranks, and raises
+        InvalidInput itself.
         """
         from hpplan.exchange.micro_batch import plan_micro_batch
 

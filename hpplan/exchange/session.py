@@ -153,14 +153,8 @@ class Session:
         """Initialize torch.distributed; return this rank's device."""
         device = torch.device("cpu")
         if backend.device_type != "cpu":
-            accelerator = getattr(torch, backend.device_type)
-            count = accelerator.device_count()
-            if self.job.local_rank >= count:
-                self.ledger.refuse(
-                    f"it is number {self.job.local_rank} on its host, which has {count} devices"
-                )
             device = torch.device(backend.device_type, self.job.local_rank)
-            accelerator.set_device(device)
+            getattr(torch, backend.device_type).set_device(device)
         with self.deadman.limit(self.ledger.timeout, "connecting to the other ranks"):
             try:
                 dist.init_process_group(

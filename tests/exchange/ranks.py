@@ -150,6 +150,8 @@ def _call(
     torch.set_num_threads(1)
     shared = dist.FileStore(store, world)
     dist.init_process_group("gloo", store=shared, rank=rank, world_size=world)
+    # Nobody may be gone while others are still connecting.
+    dist.barrier()
     try:
         answer = (function(rank, *arguments), "")
     except BaseException as error:  # noqa: BLE001 - the test wants to see it
