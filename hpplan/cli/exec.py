@@ -139,7 +139,7 @@ def _work(
             replace_file(report, exec_json.render(data))
         output.result(exec_json.render(data) if report == "-" else exec_table.render(data, _screen(output)))
 
-    with progress_bar(color=output.use_color(sys.stderr)) as progress:
+    with progress_bar(shown=job.rank == 0, color=output.use_color(sys.stderr)) as progress:
         outcome = run_worker(
             job, settings, Callbacks(load, lambda error: _spelled(output, error), progress, publish)
         )

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def progress_bar(*, color: bool) -> Iterator[Callable[[int, int], None]]:
-    """Yield a callback (done, total) that draws a bar on standard error, away from a terminal nothing."""
-    if not sys.stderr.isatty():
+def progress_bar(*, shown: bool, color: bool) -> Iterator[Callable[[int, int], None]]:
+    """Yield a callback (done, total) that draws a bar on standard error, where shown and on a terminal."""
+    if not shown or not sys.stderr.isatty():
         yield _nothing
         return
     from rich.console import Console
