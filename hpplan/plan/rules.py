@@ -23,7 +23,7 @@ CONDITIONS = ("ep", "cp", "low_precision")
 """What `when` may say: an axis that must be active, or (for replacements) low precision."""
 
 MATCH_FIELDS = ("fqns", "match", "fqn")
-"""Where a record says what it matches; the first that is there counts."""
+"""Where a record says what it matches; the first that is there and not empty counts."""
 
 _TARGET_FIELDS = {
     "local_compute": ("local_compute_fn", "local_compute_target"),
@@ -32,15 +32,20 @@ _TARGET_FIELDS = {
 }
 """The spellings of each target: HyperParallel's YAML first, then its IR."""
 
-_PATTERNS = one_of(TEXT, NAMES, belongs="a pattern or a list of patterns")
-_TARGET = one_of(TEXT, MAPPING, belongs="a dotted name or a mapping with `_target_`")
+_PATTERNS = core_schema.nullable_schema(one_of(TEXT, NAMES, belongs="a pattern or a list of patterns"))
+_TARGET = core_schema.nullable_schema(
+    one_of(TEXT, MAPPING, belongs="a dotted name or a mapping with `_target_`")
+)
 
 RULE_SCHEMA = record(
     {
         "match": described(_PATTERNS, "FQN patterns: case-sensitive fnmatch over the whole FQN."),
         "fqns": described(_PATTERNS, "The same as match; wins over it."),
         "fqn": described(_PATTERNS, "The same as match; gives way to it."),
-        "when": described(TEXT, "ep or cp: only when that axis is active; low_precision: replacements only."),
+        "when": described(
+            core_schema.nullable_schema(TEXT),
+            "ep or cp: only when that axis is active; low_precision: replacements only.",
+        ),
         "local_compute_fn": described(_TARGET, "Strategy that replaces forward with local compute."),
         "local_compute_target": _TARGET,
         "inner_wrapper": described(_TARGET, "Strategy that wraps a part of forward."),
@@ -152,11 +157,16 @@ def _rules(
     rules = []
     for index, item in enumerate(records):
         here = place.at(index)
-        targets = {role: _target(item, names, here, problems) for role, names in _TARGET_FIELDS.items()}
+        # Projections of records write what they do not have as null.
+        given = {name: value for name, value in item.items() if value is not None}
+        fields = {
+            role: name
+            for role, names in _TARGET_FIELDS.items()
+            if (name := next((name for name in names if name in given), None)) is not None
+        }
+        targets = {role: _target(given[name], here.at(name), problems) for role, name in fields.items()}
         if not any(targets.values()):
-            if every_record_is_a_rule and not any(
-                name in item for names in _TARGET_FIELDS.values() for name in names
-            ):
+            if every_record_is_a_rule and not fields:
                 problems.append(
                     Diagnostic(
                         MISSING_FIELD,
@@ -166,7 +176,9 @@ def _rules(
                     )
                 )
             continue
-        matched = next((name for name in MATCH_FIELDS if name in item), None)
+        matched = min(
+            (name for name in MATCH_FIELDS if name in given), key=lambda name: not given[name], default=None
+        )
         if matched is None:
             problems.append(
                 Diagnostic(
@@ -177,21 +189,16 @@ def _rules(
                 )
             )
             continue
-        patterns = item[matched]
+        patterns = given[matched]
         listed = here.at(matched)
         rule = Rule(
             patterns=(patterns,) if isinstance(patterns, str) else tuple(patterns),
-            local_compute_target=targets["local_compute"],
-            inner_wrapper_target=targets["inner_wrapper"],
-            replace_target=targets["replace"],
-            when=item.get("when"),
+            local_compute_target=targets.get("local_compute"),
+            inner_wrapper_target=targets.get("inner_wrapper"),
+            replace_target=targets.get("replace"),
+            when=given.get("when"),
             place=here,
-            target_fields={
-                role: name
-                for role, names in _TARGET_FIELDS.items()
-                for name in names
-                if targets[role] and name in item
-            },
+            target_fields=fields,
             pattern_places=(listed,)
             if isinstance(patterns, str)
             else tuple(listed.at(number) for number in range(len(patterns))),
@@ -201,28 +208,23 @@ def _rules(
     return tuple(rules)
 
 
-def _target(
-    item: Mapping[str, Any], names: tuple[str, ...], place: Place, problems: list[Diagnostic]
-) -> str | None:
-    """Return the dotted name under the first spelling that is there."""
-    name = next((name for name in names if name in item), None)
-    if name is None:
-        return None
-    target = item[name]
-    if isinstance(target, dict):
-        key = "_target_" if "_target_" in target else "target"
-        target = target.get(key)
-        if not isinstance(target, str):
-            problems.append(
-                Diagnostic(
-                    MISSING_FIELD,
-                    f"`{name}` has no `_target_` that is a string",
-                    place.at(name),
-                    hint="write {_target_: package.module.function}",
-                )
-            )
-            return None
-    return str(target)
+def _target(target: str | Mapping[str, Any], place: Place, problems: list[Diagnostic]) -> str | None:
+    """Return the dotted name that a target is, or has under `_target_` or `target`."""
+    if isinstance(target, str):
+        name: object = target
+    else:
+        name = target.get("_target_" if "_target_" in target else "target")
+    if isinstance(name, str) and name:
+        return name
+    problems.append(
+        Diagnostic(
+            MISSING_FIELD,
+            f"`{place.path[-1]}` names no target",
+            place,
+            hint="write package.module.function, or {_target_: package.module.function}",
+        )
+    )
+    return None
 
 
 def _check_condition(rule: Rule) -> Iterator[Diagnostic]:

@@ -37,6 +37,8 @@ def faults(data: dict[str, Any]) -> list[tuple[str, tuple[str | int, ...]]]:
         ({"fqns": ["a"], "match": "b", "fqn": "c"}, ("a",)),
         ({"match": "b", "fqn": "c"}, ("b",)),
         ({"match": []}, ()),
+        ({"fqns": [], "match": "b"}, ("b",)),
+        ({"fqns": None, "match": None, "fqn": "c"}, ("c",)),
     ],
 )
 def test_match_spellings(record: dict[str, Any], patterns: tuple[str, ...]) -> None:
@@ -62,6 +64,26 @@ def test_target_spellings(field: str, attribute: str, target: object) -> None:
     """A spelling of a target is not understood."""
     rule = load({"rules": [{"match": "a", field: target}]}).rules[0]
     assert getattr(rule, attribute) == EP
+
+
+def test_first_spelling_wins() -> None:
+    """Where a record spells a target twice, its place is that of the other spelling."""
+    rule = load({"rules": [{"match": "a", "local_compute_target": "x.y", "local_compute_fn": EP}]}).rules[0]
+    assert rule.local_compute_target == EP
+    assert rule.target_place("local_compute").path == ("rules", 0, "local_compute_fn")
+
+
+def test_fields_of_a_projection_may_be_null() -> None:
+    """What a record does not have, and says so with null, is taken for a fault or for a rule."""
+    record = {
+        "match": "a",
+        "local_compute_fn": EP,
+        "inner_wrapper": None,
+        "when": None,
+        "replace_module": None,
+    }
+    rule = load({"rules": [record]}).rules[0]
+    assert (rule.local_compute_target, rule.inner_wrapper_target, rule.when) == (EP, None, None)
 
 
 def test_training_yaml() -> None:
