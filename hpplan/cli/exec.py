@@ -57,7 +57,10 @@ if TYPE_CHECKING:
     help="Seconds after which all ranks end when one is lost or hangs.",
 )
 @click.option(
-    "--report", type=PATH, metavar="FILE", help="Write what was found and measured as JSON to FILE."
+    "--report",
+    type=PATH,
+    metavar="FILE",
+    help="Write what was found and measured as JSON to FILE; - prints it instead of the table.",
 )
 @click.option(
     "--launch",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hpplan.exchange.ledger import Fault, Ledger
 
-_PAUSE = 0.2
+_PAUSE = 0.5
 _GRACE = 1.0
 """Seconds after a fault in which the main thread should have noticed it, beyond the roll call."""
 

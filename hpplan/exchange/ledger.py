@@ -59,6 +59,7 @@ class Ledger:
         self.timeout = timeout
         self.roll_call_seconds = min(_LONGEST_ROLL_CALL, timeout / 4)
         self.breaking = False
+        """Whether this rank is on its way out."""
         self.asking_since: float | None = None
         """When the store was asked what it has not answered yet, on the monotonic clock."""
         self._store = store
@@ -92,6 +93,7 @@ class Ledger:
         """Raise PeersFailed once execution broke off; answer when somebody calls the roll."""
         fault = self.fault()
         if fault is not None:
+            self.breaking = True
             raise PeersFailed(fault)
         if not self.breaking and self.has(["roll call"]):
             self.break_off(doing)
@@ -100,6 +102,7 @@ class Ledger:
         self, reason: str, status: int = ExecutionBroken.exit_status, speaker: int | None = None
     ) -> Fault:
         """Write down why execution breaks off. The first reason wins; return that one."""
+        self.breaking = True
         note = json.dumps(asdict(Fault(reason, self.ranks[0] if speaker is None else speaker, status)))
         with self._asking():
             return Fault(**json.loads(self._store.compare_set("fault", "", note).decode()))

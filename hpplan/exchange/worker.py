@@ -9,10 +9,12 @@ import warnings
 from collections.abc import Callable  # noqa: TC003 - the fields of a NamedTuple
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hpplan.errors import ExecutionBroken, HpplanError, UnusableRequest
+from hpplan.diagnostics import Place
+from hpplan.errors import ExecutionBroken, HpplanError, InvalidInput, UnusableRequest
 from hpplan.exchange.termination import Terminated, Termination
+from hpplan.routing.mesh import check_world_size
 
 if TYPE_CHECKING:
     from hpplan.exchange.job import Job
@@ -56,6 +58,12 @@ class Outcome(NamedTuple):
     """What this rank itself could not do, to be shown in full."""
     whole: bool = True
     """Whether the process can end by itself; after a broken collective torch's threads may hold it."""
+
+
+class WrongWorldSize(InvalidInput):
+    """The job has not the size of the mesh: nothing is wrong with either by itself (exit status 2)."""
+
+    exit_status: ClassVar[int] = UnusableRequest.exit_status
 
 
 class Callbacks(NamedTuple):
@@ -130,6 +138,8 @@ class _Worker:
             self._meet(prepared, callbacks.spell)
             assert isinstance(prepared, Prepared)
             report = self._exchange(prepared, callbacks)
+            # From here on SIGTERM must not disturb: a launcher that sees the first rank end may send it.
+            ledger.breaking = True
         except PeersFailed as failure:
             fault = failure.fault
         except HpplanError as error:
@@ -215,13 +225,10 @@ class _Worker:
 
 
 def check_size(routes: RoutingTable, world_size: int) -> None:
-    """Raise UnusableRequest where the job has not the size of the mesh."""
-    mesh = routes.mesh
-    if mesh.world_size != world_size:
-        raise UnusableRequest(
-            f"the mesh {mesh} has {mesh.world_size} ranks, and the job runs on {world_size}; "
-            f"start {mesh.world_size} ranks, or route for a mesh of {world_size}"
-        )
+    """Raise WrongWorldSize where the job has not the size of the mesh."""
+    problems = list(check_world_size(routes.mesh, world_size, Place(routes.workload.place.document)))
+    if problems:
+        raise WrongWorldSize(problems)
 
 
 def find_fault(notes: list[dict[str, Any]]) -> Fault | None:

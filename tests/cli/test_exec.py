@@ -85,7 +85,7 @@ def test_half_a_job_is_refused(
 def test_launcher_refuses_what_cannot_run(hpplan: Runner, workload: str, tmp_path: Path) -> None:
     """Wrong input or a wrong number of workers is said once, before any worker starts."""
     result = hpplan("exec", workload, "--mesh", "cp=4", "--launch", "2")
-    assert (result.status, result.stderr.count("Error")) == (2, 1)
+    assert (result.status, result.stderr.count("HP406 error")) == (2, 1)
     assert "the mesh cp=4 has 4 ranks, and the job runs on 2" in result.stderr
     broken = tmp_path / "broken.yaml"
     broken.write_text("sequence: 3\n", encoding="utf-8")

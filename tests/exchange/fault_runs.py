@@ -92,7 +92,7 @@ def one_is_lost(rank: int, how: str) -> tuple[str, float]:
     """Have rank 1 of 4 exit, or hang, before its second call; return what the others hear, and when."""
     from hpplan.exchange import PeersFailed
 
-    exchange = make_exchange(FOUR, timeout=4)
+    exchange = make_exchange(FOUR, timeout=2)
     features = make_features(exchange, "float32", 3)
     exchange(features)
     if rank == 1:

@@ -66,15 +66,15 @@ def test_micro_batch_that_one_rank_cannot_plan_ends_all() -> None:
 
 @pytest.mark.parametrize(
     ("how", "words"),
-    [("exit", "rank 1 is lost: it exited or died"), ("hang", "rank 1 is lost: it did not follow within 4 s")],
+    [("exit", "rank 1 is lost: it exited or died"), ("hang", "rank 1 is lost: it did not follow within 2 s")],
 )
 def test_lost_rank_is_named_in_time(how: str, words: str) -> None:
     """Without a name, somebody has to look through the logs of every host."""
-    ended = end_ranks(4, fault_runs.one_is_lost, how, patience=8)
+    ended = end_ranks(4, fault_runs.one_is_lost, how, patience=5)
     heard = [ended[rank].value for rank in (0, 2, 3)]
     assert {message for message, _ in heard} == {f"{words} while the others were exchanging features"}
-    # The timeout is 4 s; the rest is for a busy machine.
-    assert max(seconds for _, seconds in heard) < 6
+    # The timeout is 2 s; the rest is for a busy machine.
+    assert max(seconds for _, seconds in heard) < 4
 
 
 @pytest.mark.parametrize(

@@ -94,3 +94,21 @@ def verify_with(rank: int, fault: str, workload: dict[str, Any], mesh: str, back
         exchange._engine.transport = Faulty(exchange._engine.transport, fault, rank)  # type: ignore[assignment]
     found = verify(exchange, routes, torch.device("cpu"), backward=backward)
     return [tuple(one) for one in found.mismatches], found.total, found.rows
+
+
+def verify_dtypes(rank: int, dtypes: list[str]) -> list[int]:
+    """Verify good exchanges in every dtype and mode, with explicit destinations too; return mismatches."""
+    workload = {
+        "feature_width": 1,
+        "sequence": {"length": 24},
+        "items": [
+            {"item_id": 0, "batch_index": 0, "decoder_token_start": 0, "output_rows": 20},
+            {"item_id": 1, "batch_index": 1, "decoder_token_start": 4, "output_rows": 9},
+        ],
+    }
+    everywhere = {"destinations": {"1": [0, 1, 2]}}
+    return [
+        verify_with(rank, "", {**workload, **more, "dtype": dtype}, mesh)[1]
+        for dtype in dtypes
+        for mesh, more in (("cp=1,tp=3", {}), ("cp=3,tp=1", everywhere), ("tp=3,sp", everywhere))
+    ]
