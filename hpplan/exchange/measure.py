@@ -45,8 +45,8 @@ def measure(
 
     All ranks of `together` start each step at once; None stands for the whole job.
 
-    The plain collective gets buffers in wire order and makes its output fresh,
-    as the exchange does. `progress(done, total)` is called after each iteration.
+    The plain collective gets rows packed in wire order, and a fresh output as
+    torch's callers give it. `progress(done, total)` is called after each iteration.
     """
     timings = Timings()
     dtype: torch.dtype = getattr(torch, workload.dtype)
