@@ -39,6 +39,12 @@ class InvalidInput(HpplanError):
         return "\n".join(lines)
 
 
+class InvalidOption(InvalidInput):
+    """An option's value does not parse or validate (exit status 2)."""
+
+    exit_status: ClassVar[int] = 2
+
+
 class UnusableRequest(HpplanError):
     """The question could not be asked (exit status 2).
 
