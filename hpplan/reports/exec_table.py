@@ -11,53 +11,43 @@ if TYPE_CHECKING:
 
     from hpplan.reports.screen import Screen
 
-_HEADERS = (
-    "rank",
-    "host",
-    "rows sent",
-    "received",
-    "bytes sent",
-    "received",
-    "forward ms",
-    "backward ms",
-    "algbw GB/s",
-    "busbw GB/s",
-    "verified",
-)
-_RIGHT = (0, 2, 3, 4, 5, 6, 7, 8, 9)
+_HEADERS = ("rank", "sent", "received", "bytes out", "fwd ms", "bwd ms", "algbw", "busbw", "ok")
+_RIGHT = range(8)
+_MEASURED = ("forward_ms", "backward_ms", "algbw", "busbw")
 
 
 def render(report: Mapping[str, Any], screen: Screen) -> str:
     """Return the report as text. `report` is the data that `--report` writes."""
-    rows = [_rank(report, rank) for rank in report["ranks"]]
-    total = report["total"]
-    rows.append(
-        (
-            "all",
-            "",
-            f"{total['rows']:,}",
-            f"{total['rows']:,}",
-            size(total["bytes"]),
-            size(total["bytes"]),
-            *(_number(total[key]) for key in ("forward_ms", "backward_ms", "algbw", "busbw")),
-            _verdict(report["verified"], report["mismatch_count"]),
-        )
-    )
+    several = len({rank["host"] for rank in report["ranks"]}) > 1
+    headers = (*_HEADERS, "host") if several else _HEADERS
+    rows = [_rank(report, rank, several=several) for rank in report["ranks"]]
+    rows.append(_all(report, several=several))
     title = f"{report['mode']} on {report['mesh']}, {report['backend']} on {report['device']}"
-    return screen.table(title, _HEADERS, rows, _RIGHT) + "\n" + screen.facts(_facts(report))
+    return screen.table(title, headers, rows, _RIGHT) + "\n" + screen.facts(_facts(report))
 
 
-def _rank(report: Mapping[str, Any], rank: Mapping[str, Any]) -> tuple[str, ...]:
+def _rank(report: Mapping[str, Any], rank: Mapping[str, Any], *, several: bool) -> tuple[str, ...]:
     verified = None if report["verified"] is None else rank["mismatch_count"] == 0
     return (
         str(rank["rank"]),
-        rank["host"],
         f"{rank['rows_sent']:,}",
         f"{rank['rows_received']:,}",
         size(rank["bytes_sent"]),
-        size(rank["bytes_received"]),
-        *(_number(rank[key]) for key in ("forward_ms", "backward_ms", "algbw", "busbw")),
+        *(_number(rank[key]) for key in _MEASURED),
         _verdict(verified, rank["mismatch_count"]),
+        *((rank["host"],) if several else ()),
+    )
+
+
+def _all(report: Mapping[str, Any], *, several: bool) -> tuple[str, ...]:
+    total = report["total"]
+    return (
+        "all",
+        *(f"{total['rows']:,}",) * 2,
+        size(total["bytes"]),
+        *(_number(total[key]) for key in _MEASURED),
+        _verdict(report["verified"], report["mismatch_count"]),
+        *(("",) if several else ()),
     )
 
 
@@ -70,6 +60,7 @@ def _facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{report['dtype']}, width {report['feature_width']}{payloads}, by {report['granularity']}",
         ),
         ("leaving their rank", f"{total['rows_leaving']:,} rows, {size(total['bytes_leaving'])}"),
+        ("bandwidth", "GB/s forward: algbw of all rows, busbw of those that leave their rank"),
     ]
     for key, name in (("forward", "forward / plain"), ("backward", "backward / plain")):
         ratio = report[f"{key}_ratio"]
@@ -96,4 +87,10 @@ def _verdict(verified: bool | None, wrong: int) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.3f}"
+    """Spell a measured value in three digits."""
+    if value is None:
+        return "-"
+    for least, digits in ((100, 0), (10, 1), (0.01, 2)):
+        if value >= least:
+            return f"{value:,.{digits}f}"
+    return "<0.01" if value else "0"

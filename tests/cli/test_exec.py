@@ -144,7 +144,7 @@ def test_launch_runs_workers_of_its_own(hpplan_process: ProcessRunner, tmp_path:
         stdin=yaml.safe_dump(WORKLOAD).encode(),
     )
     assert (result.status, result.stderr) == (0, "")
-    assert result.stdout.startswith("parent_variable_a2a on cp=2, gloo on cpu\nrank  host ")
+    assert result.stdout.startswith("parent_variable_a2a on cp=2, gloo on cpu\nrank  sent ")
     assert "\x1b" not in result.stdout
     data = json.loads(report.read_text(encoding="utf-8"))
     assert (data["verified"], data["world_size"], data["mode"]) == (True, 2, "parent_variable_a2a")

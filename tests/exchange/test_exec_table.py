@@ -1,0 +1,96 @@
+"""The table of `hpplan exec`, as people read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hpplan.reports import exec_table
+from hpplan.reports.screen import Screen
+
+
+def _rank(rank: int, host: str, wrong: int = 0) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "host": host,
+        "rows_sent": 32768,
+        "rows_received": 16384,
+        "bytes_sent": 134217728,
+        "bytes_received": 67108864,
+        "forward_ms": 116.4321,
+        "backward_ms": 98.7654,
+        "algbw": 1.1528,
+        "busbw": 0.0049,
+        "mismatch_count": wrong,
+    }
+
+
+def _report(*ranks: dict[str, Any]) -> dict[str, Any]:
+    wrong = sum(rank["mismatch_count"] for rank in ranks)
+    total = {
+        "rows": 49152,
+        "rows_leaving": 24576,
+        "bytes": 201326592,
+        "bytes_leaving": 100663296,
+        "forward_ms": 116.4321,
+        "backward_ms": None,
+        "plain_forward_ms": 110.0,
+        "plain_backward_ms": None,
+        "algbw": 1.7291,
+        "busbw": 0.8646,
+        "rows_verified": 98304,
+    }
+    return {
+        "mode": "parent_variable_a2a",
+        "mesh": "cp=2",
+        "backend": "gloo",
+        "device": "cpu",
+        "dtype": "bfloat16",
+        "feature_width": 2048,
+        "payloads": 1,
+        "granularity": "record",
+        "verified": not wrong,
+        "mismatch_count": wrong,
+        "forward_ratio": 1.0585,
+        "backward_ratio": None,
+        "total": total,
+        "ranks": list(ranks),
+    }
+
+
+def test_table_in_a_pipe() -> None:
+    """Columns out of line, numbers cut or a verdict that is not there would show here."""
+    text = exec_table.render(_report(_rank(0, "a"), _rank(1, "a")), Screen())
+    assert (
+        text
+        == """\
+parent_variable_a2a on cp=2, gloo on cpu
+rank    sent  received  bytes out  fwd ms  bwd ms  algbw  busbw  ok
+   0  32,768    16,384   134.2 MB     116    98.8   1.15  <0.01  yes
+   1  32,768    16,384   134.2 MB     116    98.8   1.15  <0.01  yes
+ all  49,152    49,152   201.3 MB     116       -   1.73   0.86  yes
+
+features            bfloat16, width 2048, by record
+leaving their rank  24,576 rows, 100.7 MB
+bandwidth           GB/s forward: algbw of all rows, busbw of those that leave their rank
+forward / plain     1.06 (116 ms, the collective alone 110 ms)
+verified            yes: 98,304 rows and gradients, all as the table says
+"""
+    )
+
+
+def test_hosts_and_what_is_wrong_are_shown() -> None:
+    """With several hosts, who is where matters; a failed verification must be plain to see."""
+    text = exec_table.render(_report(_rank(0, "left"), _rank(1, "right", wrong=7)), Screen())
+    lines = text.splitlines()
+    assert lines[1].endswith("ok           host")
+    assert lines[2].endswith("yes          left")
+    assert lines[3].endswith("NO: 7 wrong  right")
+    assert lines[4].endswith("NO: 7 wrong")
+    assert lines[-1] == "verified            NO: 7 of 98,304 are wrong"
+
+
+def test_terminal_of_80_columns_folds_no_cell() -> None:
+    """A number broken over two lines is read as two numbers."""
+    text = exec_table.render(_report(_rank(0, "a"), _rank(1, "a")), Screen(width=80))
+    assert sum("134.2 MB" in line for line in text.splitlines()) == 2
+    assert all(len(line) <= 80 for line in text.splitlines())
