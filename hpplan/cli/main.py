@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from typing import NoReturn
 
@@ -10,7 +11,7 @@ import click
 
 from hpplan import __version__
 from hpplan.cli.output import Output
-from hpplan.errors import HpplanError
+from hpplan.errors import HpplanError, UnusableRequest
 
 COMMANDS = (
     "normalize",
@@ -68,33 +69,52 @@ def cli(output: Output, color: str) -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line and exit with the status that DESIGN section 6 gives its outcome."""
+    """Run the command line and exit with the status that belongs to its outcome."""
     output = Output()
+    status = _run(output, arguments)
     try:
-        status = cli.main(arguments, prog_name="hpplan", standalone_mode=False, obj=output) or 0
+        written = output.flush()
+    except KeyboardInterrupt:
+        written, status = True, INTERRUPTED_STATUS
+    sys.exit(status if written else UnusableRequest.exit_status)
+
+
+def _run(output: Output, arguments: list[str] | None) -> int:
+    """Run the command line; return its exit status, with its results in `output` where it has any."""
+    try:
+        status: int = cli.main(arguments, prog_name="hpplan", standalone_mode=False, obj=output) or 0
     except HpplanError as error:
         output.discard()
         output.error(error)
-        status = error.exit_status
+        return error.exit_status
     except click.ClickException as error:
         output.discard()
-        error.show()
-        status = error.exit_code
+        text = io.StringIO()
+        error.show(text)
+        output.complain(text.getvalue())
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         output.discard()
-        status = INTERRUPTED_STATUS
+        return INTERRUPTED_STATUS
     except SystemExit as stop:
         # click leaves this way only when the reader of --help or --version closed its end of the pipe.
-        status = 0 if stop.code == 1 else int(stop.code or 0)
-    except Exception:  # noqa: BLE001 - whatever else arrives here is our bug, and is reported as one
-        import traceback
-
+        return 0 if stop.code == 1 else int(stop.code or 0)
+    except Exception as error:  # noqa: BLE001 - whatever else arrives here is our bug, and is reported as one
         output.discard()
-        output.note(traceback.format_exc().rstrip())
-        output.note(
-            f"hpplan {__version__}: this is a bug in hpplan, not in your input. "
-            "Please report it with the text above and the command line."
-        )
-        status = BUG_STATUS
-    output.flush()
-    sys.exit(status)
+        return _unexpected(output, error)
+    return status
+
+
+def _unexpected(output: Output, error: Exception) -> int:
+    if isinstance(error, OSError) and error.filename is None:
+        # click itself writes --help and --version.
+        output.unwritable(error)
+        return UnusableRequest.exit_status
+    import traceback
+
+    output.note(traceback.format_exc().rstrip())
+    output.note(
+        f"hpplan {__version__}: this is a bug in hpplan, not in your input. "
+        "Please report it with the text above and the command line."
+    )
+    return BUG_STATUS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING, TextIO
@@ -29,6 +29,10 @@ class Output:
         self.color = "auto"
         self._results: list[str | TextIO] = []
         self._sources: Sources | None = None
+        self._has_stdout = sys.stdout is not None
+        # A parent may have closed a stream; Python then has None in its place.
+        sys.stdout = sys.stdout or _nowhere()
+        sys.stderr = sys.stderr or _nowhere()
 
     @property
     def sources(self) -> Sources:
@@ -48,9 +52,11 @@ class Output:
         self._results.append(stream)
 
     def note(self, text: str) -> None:
-        """Write `text` to standard error at once."""
-        with contextlib.suppress(BrokenPipeError):
+        """Write `text` to standard error at once; a verdict stands even where nobody can be told."""
+        try:
             write_text(sys.stderr, text if text.endswith("\n") else text + "\n")
+        except OSError:
+            _silence(sys.stderr)
 
     def error(self, error: HpplanError) -> None:
         """Write a failure to standard error: findings with their positions, or one line."""
@@ -61,7 +67,13 @@ class Output:
 
             self.note(render(error.diagnostics, self.sources))
         else:
-            self.note(f"Error: {error}")
+            self.complain(f"Error: {error}")
+
+    def complain(self, text: str) -> None:
+        """Write lines about a wrong call to standard error; they may quote what was typed."""
+        from hpplan.reports.concise import visible
+
+        self.note("\n".join(visible(line) for line in text.split("\n")))
 
     def discard(self) -> None:
         """Forget the results: the command failed."""
@@ -70,21 +82,41 @@ class Output:
                 result.close()
         self._results.clear()
 
-    def flush(self) -> None:
-        """Write the results; a reader that has gone away is no failure."""
+    def flush(self) -> bool:
+        """Write the results; return False where they cannot be written.
+
+        A reader that has gone away is no failure.
+        """
         results, self._results = self._results, []
         try:
+            if results and not self._has_stdout:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))  # noqa: TRY301 - one way out for all of them
             for result in results:
-                if isinstance(result, str):
-                    write_text(sys.stdout, result)
-                    continue
-                with result:
-                    while text := result.read(_PIECE):
-                        write_text(sys.stdout, text)
+                self._write(result)
             sys.stdout.flush()
         except BrokenPipeError:
-            # The interpreter flushes standard output once more on exit; give it somewhere to go.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _silence(sys.stdout)
+        except OSError as error:
+            _silence(sys.stdout)
+            self.unwritable(error)
+            return False
+        except KeyboardInterrupt:
+            _silence(sys.stdout)
+            raise
+        return True
+
+    def unwritable(self, error: OSError) -> None:
+        """Say that standard output takes nothing."""
+        self.note(f"Error: Cannot write to standard output: {error.strerror or error}.")
+
+    @staticmethod
+    def _write(result: str | TextIO) -> None:
+        if isinstance(result, str):
+            write_text(sys.stdout, result)
+            return
+        with result:
+            while text := result.read(_PIECE):
+                write_text(sys.stdout, text)
 
     def use_color(self, stream: TextIO) -> bool:
         """Whether to colour what people read on `stream`.
@@ -110,3 +142,12 @@ def write_text(stream: TextIO, text: str) -> None:
     # Lone surrogates (undecodable file names) have no UTF-8 form, so they are escaped as well.
     buffer.write(text.encode(encoding, errors="backslashreplace"))
     buffer.flush()
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - open until the process ends
+
+
+def _silence(stream: TextIO) -> None:
+    """Give a stream that failed somewhere to go: the interpreter flushes it once more on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,86 @@
+"""Streams that take nothing: full, closed, or with nobody behind them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Runner
+
+HPPLAN = f"{sys.executable} -m hpplan"
+RESULTS = ["normalize {}", "explain HP211", "schema plan", "explain {}"]
+
+
+def shell(command: str, root: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command line of hpplan with redirections in a shell; {} is a sample plan."""
+    filled = command.replace("{}", str(root / "sample_plans" / "deepseek_v3.yaml"))
+    return subprocess.run(
+        ["/bin/bash", "-c", f"{HPPLAN} {filled}"], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("command", [*RESULTS, "--version", "--help"])
+def test_full_standard_output(root: Path, command: str) -> None:
+    """A result that cannot be written passes for one that was, or ends in a traceback."""
+    done = shell(f"{command} >/dev/full", root)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: Cannot write to standard output: No space left on device.\n"
+
+
+@pytest.mark.parametrize("command", RESULTS)
+def test_closed_standard_output(root: Path, command: str) -> None:
+    """The same where a parent closed the stream."""
+    done = shell(f"{command} >&-", root)
+    assert done.returncode == 2
+    assert done.stderr == "Error: Cannot write to standard output: Bad file descriptor.\n"
+
+
+@pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-"])
+@pytest.mark.parametrize(
+    ("command", "status"), [("validate {}", 0), ("normalize missing", 2), ("explain HP999", 2)]
+)
+def test_unwritable_standard_error(root: Path, command: str, status: int, stderr: str) -> None:
+    """Nobody hears the message, and that changes the verdict."""
+    assert shell(f"{command} {stderr} >/dev/null", root).returncode == status
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [("normalize --foo", 2), ("normalize missing", 2), ("--help", 0), ("normalize {}", 0)],
+)
+def test_closed_pipe(root: Path, command: str, status: int) -> None:
+    """A reader that goes away turns the verdict into another."""
+    done = shell(f"{command} 2>&1 | true; exit ${{PIPESTATUS[0]}}", root)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", "")
+
+
+def test_interrupt_while_nobody_reads(root: Path) -> None:
+    """Ctrl-C while the reader of a pipe does not read ends in a traceback."""
+    sample = str(root / "sample_plans" / "deepseek_v3.yaml")
+    command = [sys.executable, "-m", "hpplan", "normalize", sample]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(1)
+        # The plan is larger than a pipe holds, so it is writing now.
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+        assert process.stderr.read() == b""
+
+
+def test_control_characters_in_messages_are_escaped(hpplan: Runner) -> None:
+    """A file name gives orders to the terminal."""
+    for argument in ("miss\x1b[31m", "--miss\x1b[31m"):
+        result = hpplan("normalize", argument)
+        assert result.status == 2
+        assert "\x1b" not in result.stderr
+        assert "\\x1b[31m" in result.stderr
