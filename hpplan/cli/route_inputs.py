@@ -318,14 +318,16 @@ def _both(
 
     problems: list[Diagnostic] = []
     found_mesh = found_workloads = None
+    kind = InvalidInput
     try:
         found_mesh = mesh()
     except InvalidInput as error:
+        kind = type(error)  # a bad --mesh is a bad option, whatever else is wrong
         problems += error.diagnostics
     try:
         found_workloads = workloads()
     except InvalidInput as error:
         problems += error.diagnostics
     if found_mesh is None or found_workloads is None:
-        raise InvalidInput(problems)
+        raise kind(problems)
     return found_mesh, found_workloads

@@ -113,17 +113,10 @@ def _run(
 ) -> CheckRun:
     from hpplan.checks.run import CheckRun
     from hpplan.documents.reader import read_document
-    from hpplan.documents.source import Source
     from hpplan.errors import InvalidInput
     from hpplan.routing.mesh import parse_mesh
 
-    run = CheckRun(model_type)
-    if mesh_text is not None:
-        output.sources.add(Source("--mesh", mesh_text, "yaml"))
-        try:
-            run.mesh = parse_mesh(mesh_text)
-        except InvalidInput as failure:
-            run.blocking.extend(failure.diagnostics)
+    run = CheckRun(model_type, None if mesh_text is None else parse_mesh(mesh_text))
     steps = [(run.use_rules, rules_file), (run.use_strategies, strategies_file)]
     for step, path in [*steps, *((run.check, path) for path in files)]:
         if path is not None:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
-from hpplan.errors import InvalidInput
+from hpplan.errors import InvalidInput, InvalidOption
 from hpplan.routing.mesh_codes import (
     DUPLICATE_AXIS,
     EP_DOES_NOT_DIVIDE,
@@ -117,7 +117,7 @@ class Mesh:
 def parse_mesh(text: str, document: str = "--mesh") -> Mesh:
     """Return the mesh of an option such as `dp=2,cp=2,tp=4,sp`.
 
-    Raises InvalidInput; findings carry the column within `text`.
+    Raises InvalidOption; findings carry the column within `text`.
     """
     sizes: dict[str, int] = {}
     flags: set[str] = set()
@@ -144,7 +144,10 @@ def parse_mesh(text: str, document: str = "--mesh") -> Mesh:
             flags.add(name)
         else:
             sizes[name] = int(number)
-    return _made(sizes, sp="sp" in flags, place=Place(document, position=(1, 1)), problems=problems)
+    try:
+        return _made(sizes, sp="sp" in flags, place=Place(document, position=(1, 1)), problems=problems)
+    except InvalidInput as error:
+        raise InvalidOption(error.diagnostics) from None
 
 
 def mesh_of_plan(parallel_dims: object, place: Place) -> Mesh:

@@ -111,6 +111,13 @@ def test_a_plan_on_another_mesh(hpplan: Runner) -> None:
     assert result.stdout.endswith("no boundary redistributes anything over the active axes\n")
 
 
+def test_a_mesh_that_is_none(hpplan: Runner) -> None:
+    """A bad option is the caller's mistake, not the plan's."""
+    result = hpplan("explain", "plan.yaml", "--mesh", "foo=2")
+    assert (result.status, result.stdout) == (2, "")
+    assert result.stderr.startswith("--mesh:1:1: HP402 error")
+
+
 def test_a_module_that_is_stripped(hpplan: Runner) -> None:
     """Class, form, collectives, and the rule and pattern that take the boundary away."""
     result = hpplan("explain", "plan.yaml", "l.1.mlp.shared_experts", "--rules", "rules.yaml")

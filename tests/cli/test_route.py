@@ -245,7 +245,7 @@ REFUSALS: list[tuple[list[str], int, str]] = [
     (["batch.yaml"], 2, "add --mesh dp=2,cp=2,tp=4,sp"),
     (["plan.yaml"], 1, "HP435"),
     (["batch.yaml", *MESH, "--workload", "batch.yaml"], 2, "is a workload itself"),
-    (["batch.yaml", "--mesh", "cp=2,xp=2"], 1, "--mesh:1:6: HP402 error: `xp` is no axis"),
+    (["batch.yaml", "--mesh", "cp=2,xp=2"], 2, "--mesh:1:6: HP402 error: `xp` is no axis"),
     (["batch.yaml", "--mesh", "cp=2,tp=4"], 1, "batch.yaml:7:10: HP422"),
     (
         ["batch.yaml", *MESH, "--assign", "best"],
@@ -292,7 +292,7 @@ def test_mesh_and_workload_are_both_reported(hpplan: Runner) -> None:
     """People correct the mesh, and then learn that the workload is wrong as well."""
     Path("bad.yaml").write_text(WORKLOAD.replace("item_id: 1", "item_id: 0"), encoding="utf-8")
     result = hpplan("route", "bad.yaml", "--mesh", "tp=0")
-    assert result.status == 1
+    assert result.status == 2
     assert "--mesh:1:4: HP404" in result.stderr
     assert "bad.yaml:6:13: HP418" in result.stderr
 

@@ -179,16 +179,19 @@ def test_statistics(hpplan: Runner, folder: Path) -> None:
 
 
 def test_mesh(hpplan: Runner, folder: Path) -> None:
-    """A mesh that is none is a finding, with the column within the option."""
+    """A mesh that is none is a bad option: no file has it, so no report may name one."""
     del folder
     assert hpplan("validate", "clean.yaml", "--mesh", "dp=2,tp=4,sp").status == 0
-    result = hpplan("validate", "clean.yaml", "--mesh", "dp=2,tq=4")
-    assert result.status == 1
-    assert result.stdout.splitlines()[:3] == [
-        "--mesh:1:6: HP402 error: `tq` is no axis of the mesh [unknown-axis]",
-        "1 | dp=2,tq=4",
-        "  |      ^^^^",
-    ]
+    for text, says in (
+        ("dp=2,tq=4", "--mesh:1:6: HP402 error: `tq` is no axis of the mesh"),
+        ("tp=0", "--mesh:1:4: HP404 error: the size of tp must be"),
+        ("", "--mesh:1:1: HP401 error: a part is empty"),
+        ("tp=2,ep=3", "--mesh:1:1: HP405 error: ep=3 does not divide"),
+    ):
+        for format_name in FORMATS:
+            result = hpplan("validate", "error.yaml", "--mesh", text, "--output-format", format_name)
+            assert (result.status, result.stdout) == (2, "")
+            assert result.stderr.startswith(says)
 
 
 def test_broken_rules_are_findings(hpplan: Runner, folder: Path) -> None:

@@ -184,8 +184,8 @@ def test_usage(hpplan: Runner, batch: str, arguments: list[str], words: str) -> 
 
 
 def test_bad_meshes_and_missing_files(hpplan: Runner, batch: str) -> None:
-    """A mesh that is none is a finding; a file that is not there a question that cannot be asked."""
-    assert hpplan("workload", batch, *CUSTOM, "--mesh", "cp2").status == 1
+    """A mesh that is none, and a file that is not there: questions that cannot be asked."""
+    assert hpplan("workload", batch, *CUSTOM, "--mesh", "cp2").status == 2
     assert hpplan("workload", "/nowhere/batch.jsonl", *CUSTOM).status == 2
     assert hpplan("workload", "-", "-", *CUSTOM).status == 2
 
