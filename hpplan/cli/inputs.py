@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-PATH = click.Path(path_type=str, allow_dash=True)
+PATH = click.Path(path_type=str, allow_dash=True, readable=False)
 """A file to read; `-` is standard input. Whether it can be read is found out by reading it."""
 
 
@@ -87,6 +87,17 @@ def only_one_standard_input(paths: Iterable[str | None]) -> None:
     """Refuse a command line that would read standard input twice."""
     if sum(path == "-" for path in paths) > 1:
         raise click.UsageError("standard input ('-') can be read only once")
+
+
+def refuse_overwriting(target: str | None, inputs: Iterable[str | None]) -> None:
+    """Refuse a command line whose output would take the place of a file it reads."""
+    import os
+
+    if target is None or not os.path.exists(target):  # noqa: PTH110 - pathlib takes longer to import than this
+        return
+    for path in inputs:
+        if path is not None and path != "-" and os.path.exists(path) and os.path.samefile(path, target):  # noqa: PTH110, PTH121 - the same
+            raise click.UsageError(f"-o {target} would overwrite what is read from it; name another file")
 
 
 def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: bool) -> None:

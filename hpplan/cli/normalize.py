@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -12,10 +13,13 @@ from hpplan.cli.inputs import (
     RuleInputs,
     note_warnings,
     only_one_standard_input,
+    refuse_overwriting,
     rule_options,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Diagnostic
     from hpplan.documents.source import Source
@@ -34,7 +38,7 @@ Format = Literal["yaml", "json"]
     "--format",
     "format_name",
     type=click.Choice(["yaml", "json"]),
-    help="Format to write. Default: by the name of the file written, else that of the plan.",
+    help="Format to write. Default: by the name of FILE with -o, else the plan's own.",
 )
 @click.option(
     "--check",
@@ -83,10 +87,10 @@ def command(
         plans, rules_file, strategies_file, output_file, write=write, check=check, diff=diff, changes=changes
     )
     passes = _chosen_passes(pass_names)
-    shown = _shown_passes(print_after)
+    shown = _shown_passes(print_after, passes)
     runs = _run(
         output,
-        plans,
+        tuple(dict.fromkeys(plans)),
         RuleInputs(output, rules_file, strategies_file),
         model_type,
         passes,
@@ -193,10 +197,14 @@ def _check_options(
     changes: bool,
 ) -> None:
     only_one_standard_input((*plans, rules_file, strategies_file))
+    if not (check or diff):
+        refuse_overwriting(output_file, (rules_file, strategies_file))
     if write and output_file is not None:
         raise click.UsageError("-w writes each plan to its own file, and -o names another; give one of them")
     if write and (check or diff):
         raise click.UsageError("--check and --diff write nothing; leave out -w")
+    if write and any(os.path.exists(path) and not os.path.isfile(path) for path in plans):  # noqa: PTH110, PTH113 - pathlib takes longer to import
+        raise click.UsageError("-w replaces regular files, and one of the plans is none")
     if write and "-" in plans:
         raise click.UsageError("standard input ('-') has no file to write to; leave out -w")
     if changes and (check or diff):
@@ -214,28 +222,25 @@ def _chosen_passes(names: str | None) -> tuple[Pass, ...]:
 
     if names is None:
         return PASSES
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    _refuse_unknown(wanted, "--passes")
+    wanted = [name.strip() for name in names.split(",")]
+    _refuse_unknown(wanted, PASSES, "--passes")
     return tuple(step for step in PASSES if step.name in wanted)
 
 
-def _shown_passes(names: tuple[str, ...]) -> frozenset[str]:
-    from hpplan.passes.pipeline import PASSES
-
+def _shown_passes(names: tuple[str, ...], passes: tuple[Pass, ...]) -> frozenset[str]:
     if "all" in names:
-        return frozenset(step.name for step in PASSES)
-    _refuse_unknown(names, "--print-after")
+        return frozenset(step.name for step in passes)
+    _refuse_unknown(names, passes, "--print-after")
     return frozenset(names)
 
 
-def _refuse_unknown(names: list[str] | tuple[str, ...], option: str) -> None:
-    from hpplan.passes.pipeline import PASSES
-
-    known = [step.name for step in PASSES]
+def _refuse_unknown(names: Sequence[str], passes: tuple[Pass, ...], option: str) -> None:
+    known = [step.name for step in passes]
     for name in names:
         if name not in known:
+            run = "the passes that run are" if option == "--print-after" else "the passes are"
             raise click.BadParameter(
-                f"'{name}' is no pass; the passes are {', '.join(known)}", param_hint=f"'{option}'"
+                f"'{name}' is no pass here; {run} {', '.join(known)}", param_hint=f"'{option}'"
             )
 
 
@@ -251,9 +256,15 @@ def _write(output: Output, run: _Run, target: str, text: str) -> None:
     from hpplan.documents.writer import replace_file
     from hpplan.reports.changes import summarize
 
-    if replace_file(target, text) and target == run.path and run.source.has_comments:
-        output.note(f"{target}: comments after the first line of the plan were not kept")
-    output.note(f"{target}: {summarize(run.normalized.changes)}")
+    written = replace_file(target, text)
+    if written and target == run.path and run.source.has_comments:
+        output.complain(f"{target}: comments after the first line of the plan were not kept")
+    changes = run.normalized.changes
+    if changes:
+        said = summarize(changes)
+    else:
+        said = "written in canonical form, nothing to strip or mark" if written else "already normalized"
+    output.complain(f"{target}: {said}")
 
 
 def _compare(
@@ -270,7 +281,7 @@ def _compare(
             document = read_document(output_file, output.sources)
             source, base = document.source, load_plan(document)
         text = run.text(format_name or source.format)
-        if text != source.text:
+        if text != source.text or source.has_mark:
             status = 1
             output.result(
                 _unified_diff(source, text) if diff else _would_change(source.name, base, run.after)
@@ -295,15 +306,18 @@ def _would_change(name: str, before: Plan, after: Plan) -> str:
 
 
 def _show_changes(output: Output, runs: list[_Run], *, as_json: bool) -> None:
+    from shutil import get_terminal_size
+
     from hpplan.reports.changes import render_json, render_plain, render_terminal
 
     if as_json:
         output.result(render_json([(run.path, run.normalized.changes) for run in runs]))
         return
+    color = output.use_color(sys.stdout)
     for run in runs:
-        if sys.stdout.isatty():
-            output.result(
-                render_terminal(run.path, run.normalized.changes, color=output.use_color(sys.stdout))
-            )
+        changes = run.normalized.changes
+        if color or sys.stdout.isatty():
+            width = get_terminal_size().columns
+            output.result(render_terminal(run.path, changes, color=color, width=width))
         else:
-            output.result(render_plain(run.path, run.normalized.changes))
+            output.result(render_plain(run.path, changes))

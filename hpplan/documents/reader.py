@@ -47,7 +47,8 @@ def read_document(path: str, sources: Sources | None = None) -> Document:
         with open(path, "rb") as stream:  # noqa: PTH123 - pathlib takes longer to import than a plan to read
             raw = stream.read()
     except (OSError, ValueError) as error:
-        raise UnusableRequest(f"Cannot read {path}: {why(error)}.") from None
+        named = path or "''"
+        raise UnusableRequest(f"Cannot read {named}: {why(error)}.") from None
     return parse_document(raw, path, sources)
 
 
@@ -69,19 +70,21 @@ def parse_document(raw: bytes, name: str, sources: Sources | None = None) -> Doc
     Raises InvalidInput when the content is not one mapping.
     """
     text = _decode(raw, name)
+    has_mark = text.startswith(_BOM)
+    text = text.removeprefix(_BOM)
     stripped = text.lstrip()
     failure: Diagnostic | None = None
     if stripped[:1] in {"{", "["}:
         from hpplan.documents.json_data import NotJsonError, load_json
 
-        source = Source(name, text, "json")
+        source = Source(name, text, "json", has_mark)
         if sources is not None:
             sources.add(source)
         try:
             return _top(source, load_json(source))
         except NotJsonError as error:
             failure = error.finding
-    source = Source(name, text, "yaml")
+    source = Source(name, text, "yaml", has_mark)
     if not stripped:
         raise InvalidInput(
             [Diagnostic(EMPTY_DOCUMENT, "the document is empty", Place(name, position=(1, 1)))]
@@ -138,4 +141,4 @@ def _decode(raw: bytes, name: str) -> str:
         place = Place(name, position=before.position(len(before.text)))
         message = f"the byte 0x{raw[error.start]:02x} is not UTF-8"
         raise InvalidInput([Diagnostic(NOT_UTF8, message, place, hint)]) from None
-    return text.removeprefix(_BOM)
+    return text

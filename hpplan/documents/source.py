@@ -29,6 +29,8 @@ class Source:
     name: str
     text: str = field(repr=False)
     format: Literal["yaml", "json"]
+    has_mark: bool = False
+    """Whether a byte order mark stood before the text."""
 
     @cached_property
     def header(self) -> str:

@@ -32,7 +32,7 @@ class EpStrip:
         """Strip; each strategy's patterns reach only below its own targets."""
         # The first cause of an FQN is the one on record, so the order must not depend on that of the rules.
         rules = sorted(facts.ep_rules, key=lambda item: (item.strategy.target, item.patterns))
-        targets = [found for item in rules for found in _targets(item, plan, facts)]
+        targets = [found for item in rules for found in _targets(item, facts)]
         causes: dict[str, Cause] = {}
         for fqn, cause, _ in targets:
             causes.setdefault(fqn, cause)
@@ -42,7 +42,7 @@ class EpStrip:
         return strip_boundaries(plan, causes)
 
 
-def _targets(item: EpRule, plan: Plan, facts: Facts) -> Iterator[tuple[str, Cause, EpRule]]:
+def _targets(item: EpRule, facts: Facts) -> Iterator[tuple[str, Cause, EpRule]]:
     strategy = item.strategy
     for pattern in sorted(item.patterns):
         cause = Cause(
@@ -53,7 +53,8 @@ def _targets(item: EpRule, plan: Plan, facts: Facts) -> Iterator[tuple[str, Caus
             rule=strategy.target,
         )
         for fqn in facts.names.matching(pattern):
-            if plan.boundary_classes.get(fqn) == strategy.target_class:
+            # The class of a target that was stripped earlier is on record: what joined it since is found.
+            if facts.classes.get(fqn) == strategy.target_class:
                 yield fqn, cause, item
 
 
@@ -66,7 +67,7 @@ def _owned(target: str, item: EpRule, facts: Facts) -> Iterator[tuple[str, Cause
             matcher(pattern),
             Cause(
                 EpStrip.name,
-                f"The forward that {strategy.target} gives {target} calls it itself "
+                f"The forward that {strategy.target} gives the module above calls it itself "
                 f"(strip pattern '{pattern}').",
                 pattern,
                 rule=strategy.target,

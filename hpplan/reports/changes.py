@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from hpplan.reports.tables import plain_table, terminal_table
+from hpplan.checks.folding import fold
+from hpplan.documents.natural import natural_key
+from hpplan.reports.concise import visible
+from hpplan.reports.tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +23,8 @@ _HEADERS = ("pass", "FQN", "field", "before", "after", "why")
 def render_json(documents: Sequence[tuple[str, Sequence[Change]]]) -> str:
     """Return a JSON list with one object for each plan: its name and its changes."""
     content = [
-        {"plan": name, "changes": [_as_data(change) for change in changes]} for name, changes in documents
+        {"plan": name, "changes": [_as_data(change) for change in _in_order(changes)]}
+        for name, changes in documents
     ]
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -26,18 +32,69 @@ def render_json(documents: Sequence[tuple[str, Sequence[Change]]]) -> str:
 def render_plain(name: str, changes: Sequence[Change]) -> str:
     """Return aligned columns under a line that names the plan and counts the changes."""
     summary = f"{name}: {summarize(changes)}\n"
-    return summary + plain_table(_HEADERS, [_row(change) for change in changes]) if changes else summary
+    return (
+        summary + plain_table(_HEADERS, [_row(change) for change in _in_order(changes)])
+        if changes
+        else summary
+    )
 
 
-def render_terminal(name: str, changes: Sequence[Change], *, color: bool) -> str:
-    """Return a table for each pass, with the changes of one cause under one sentence."""
-    text = f"{name}: {summarize(changes)}\n"
-    for pass_name in dict.fromkeys(change.cause.pass_name for change in changes):
-        mine = [change for change in changes if change.cause.pass_name == pass_name]
-        text += "\n" + terminal_table(
-            _HEADERS[1:], [_row(change)[1:] for change in mine], title=pass_name, color=color
-        )
+def render_terminal(name: str, changes: Sequence[Change], *, color: bool, width: int) -> str:
+    """Return what each pass did, folded over layers: modules, their fields, and one sentence that says why.
+
+    Sentences are wrapped at `width` columns; names are never cut.
+    """
+    paint = _paint if color else _plain
+    lines = [f"{visible(name)}: {summarize(changes)}"]
+    shown = None
+    for (pass_name, why, fields), fqns in _groups(changes).items():
+        if pass_name != shown:
+            lines += ["", paint(pass_name, "1")]
+            shown = pass_name
+        lines += [f"  {paint(visible(pattern), '36')}" for pattern in fold(fqns)]
+        widths = [max(len(field[column]) for field in fields) for column in range(2)]
+        lines += [
+            f"    {visible(field):<{widths[0]}}  {visible(before):<{widths[1]}} -> {visible(after)}"
+            for field, before, after in fields
+        ]
+        lines += wrap(visible(why), width, initial_indent="    ", subsequent_indent="    ", **_WHOLE_WORDS)
+    return "\n".join(lines) + "\n"
+
+
+_WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+
+_Group = tuple[str, str, tuple[tuple[str, str, str], ...]]
+
+
+def _groups(changes: Sequence[Change]) -> dict[_Group, list[str]]:
+    """Gather the FQNs to which one pass did the same for the same reason, in the order of the passes."""
+    by_fqn: dict[tuple[str, str, str], list[tuple[str, str, str]]] = {}
+    for change in changes:
+        key = (change.cause.pass_name, change.cause.why, change.fqn)
+        by_fqn.setdefault(key, []).append((change.field, spell(change.before), spell(change.after)))
+    groups: dict[_Group, list[str]] = {}
+    for (pass_name, why, fqn), fields in by_fqn.items():
+        groups.setdefault((pass_name, why, tuple(fields)), []).append(fqn)
+    order = list(dict.fromkeys(pass_name for pass_name, _, _ in groups))
+    return {key: groups[key] for key in sorted(groups, key=lambda key: order.index(key[0]))}
+
+
+def _paint(text: str, code: str) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def _plain(text: str, code: str) -> str:
+    del code
     return text
+
+
+def _in_order(changes: Sequence[Change]) -> list[Change]:
+    """Sort by FQN in natural order within each pass."""
+    order = list(dict.fromkeys(change.cause.pass_name for change in changes))
+    return sorted(
+        changes,
+        key=lambda change: (order.index(change.cause.pass_name), natural_key(change.fqn), change.field),
+    )
 
 
 def summarize(changes: Sequence[Change]) -> str:
@@ -48,9 +105,7 @@ def summarize(changes: Sequence[Change]) -> str:
     marked = sum(change.field == "skip_source_lowering" for change in changes)
     parts = []
     if stripped:
-        by_pass = [
-            f"{name} {list(stripped.values()).count(name)}" for name in dict.fromkeys(stripped.values())
-        ]
+        by_pass = [f"{name} {number}" for name, number in Counter(stripped.values()).items()]
         noun = "boundary" if len(stripped) == 1 else "boundaries"
         parts.append(f"{len(stripped)} {noun} stripped ({', '.join(by_pass)})")
     if marked:

@@ -132,6 +132,43 @@ def test_check(hpplan: Runner) -> None:
     assert hpplan("normalize", "out.yaml", "--check") == (0, "", "")
 
 
+def test_byte_order_mark(hpplan: Runner, plan: Path) -> None:
+    """--check passes a plan that -w would rewrite because of its byte order mark."""
+    plan.write_bytes(b"\xef\xbb\xbf" + BARE.encode())
+    assert hpplan("normalize", "plan.yaml", "--check").status == 1
+    assert hpplan("normalize", "-w", "plan.yaml").status == 0
+    assert plan.read_text(encoding="utf-8") == BARE
+    assert hpplan("normalize", "plan.yaml", "--check") == (0, "", "")
+
+
+def test_says_what_was_written(hpplan: Runner, plan: Path) -> None:
+    """The message after writing claims that nothing happened, or that something did."""
+    plan.write_text(BARE.replace("[1, null]", "[ 1, ~ ]"), encoding="utf-8")
+    written = "plan.yaml: written in canonical form, nothing to strip or mark\n"
+    assert hpplan("normalize", "-w", "plan.yaml").stderr == written
+    assert hpplan("normalize", "-w", "plan.yaml", "plan.yaml").stderr == "plan.yaml: already normalized\n"
+
+
+def test_what_joins_below_a_stripped_target_is_stripped(hpplan: Runner, plan: Path) -> None:
+    """A boundary put back below an EP target stays, because the target lost its class in the first run."""
+    target = "hyper_parallel.distributed.expert_parallel.recipes.deepseekv3_ep_compute_fn"
+    data = {
+        "boundary_classes": {"y": "DeepseekV3MoE", "y.shared_experts": "C"},
+        "param_plan": {"y": {"is_boundary": True}, "y.shared_experts": {"is_boundary": True}},
+        "injections": [{"match": "y", "local_compute_fn": target}],
+    }
+    plan.write_text(json.dumps(data), encoding="utf-8")
+    assert hpplan("normalize", "-w", "plan.yaml").status == 0
+    once = plan.read_text(encoding="utf-8")
+    edited = json.loads(once)
+    edited["boundary_classes"]["y.shared_experts"] = "C"
+    edited["param_plan"]["y.shared_experts"]["is_boundary"] = True
+    again = json.loads(hpplan("normalize", "-", stdin=json.dumps(edited).encode()).stdout)
+    assert again["boundary_classes"] == {}
+    assert again["param_plan"] == json.loads(once)["param_plan"]
+    assert again["normalization"]["stripped"] == json.loads(once)["normalization"]["stripped"]
+
+
 def test_check_tells_form_from_content(hpplan: Runner, plan: Path) -> None:
     """--check passes a plan in another spelling, or claims that its meaning would change."""
     plan.write_text(BARE.replace("custom: [1, null]", "custom: [ 1, ~ ]"), encoding="utf-8")
@@ -180,6 +217,29 @@ def test_changes(hpplan: Runner) -> None:
     data = json.loads(hpplan("normalize", "plan.yaml", "--changes", "--format", "json").stdout)
     assert [change["after"] for change in data[0]["changes"]] == [None, False]
     assert {change["rule"] for change in data[0]["changes"]} == {EP}
+
+
+def test_changes_for_people() -> None:
+    """On a terminal, changes are not folded, names are cut, or modules are out of order."""
+    from hpplan.passes.change import Cause, Change
+    from hpplan.reports.changes import render_terminal
+
+    why = "The forward that some.very.long.dotted.name gives the module above calls it itself."
+    long = "model." + "a" * 120
+    strip = Cause("ep-strip", why, "x", rule="r")
+    mark = Cause("shared-class-mark", "Its class is shared.", "C")
+    fqns = [f"layers.{n}.mlp" for n in (10, 2, 3)]
+    changes = [Change(fqn, "is_boundary", before=None, after=False, cause=strip) for fqn in [*fqns, long]]
+    changes.append(Change("a.0", "skip_source_lowering", before=None, after=True, cause=mark))
+    assert render_terminal("p", changes, color=False, width=40) == (
+        "p: 4 boundaries stripped (ep-strip 4), 1 marked (shared-class-mark)\n"
+        "\nep-strip\n"
+        f"  layers.{{2,3,10}}.mlp\n  {long}\n    is_boundary  - -> false\n"
+        "    The forward that\n    some.very.long.dotted.name gives the\n    module above calls it itself.\n"
+        "\nshared-class-mark\n  a.0\n    skip_source_lowering  - -> true\n    Its class is shared.\n"
+    )
+    colored = render_terminal("p", changes, color=True, width=40)
+    assert "\x1b[1mep-strip\x1b[0m" in colored
 
 
 @pytest.mark.usefixtures("plan")
@@ -272,6 +332,11 @@ def test_warnings_and_strict(hpplan: Runner, plan: Path) -> None:
         ("-", "--rules", "-"),
         ("plan.yaml", "--format", "toml"),
         ("plan.yaml", "--print-after", "nothing"),
+        ("plan.yaml", "--passes", "ep-strip", "--print-after", "shared-class-mark"),
+        ("plan.yaml", "--passes", ""),
+        ("plan.yaml", "--rules", "plan.yaml", "-o", "./plan.yaml"),
+        ("/dev/null", "-w"),
+        ("",),
         ("missing.yaml",),
         (".",),
         ("plan.yaml", "--rules", "missing.yaml"),

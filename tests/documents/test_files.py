@@ -203,7 +203,8 @@ def test_what_cannot_be_read(path: str, why: str, tmp_path: Path, monkeypatch: p
     Path("file").write_text("x")
     with pytest.raises(UnusableRequest) as caught:
         read_document(path)
-    assert str(caught.value) == f"Cannot read {path}: {why}."
+    named = path or "''"
+    assert str(caught.value) == f"Cannot read {named}: {why}."
 
 
 AS_NOBODY = """
