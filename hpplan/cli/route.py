@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.inputs import PATH
+from hpplan.cli.inputs import PATH, refuse_overwriting
 from hpplan.cli.route_inputs import RouteOptions, make_folder, read_route_input, routing_options
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def command(
         raise click.UsageError("--export has a format of its own; leave out --format")
     links = _links(bandwidth, latency, ranks_per_node, node_bandwidth)
     routing = RouteOptions(**options)
+    refuse_overwriting(output_file, (path, routing.workload_file))
     found = read_route_input(output, path, routing, several=True)
     screen = _screen(output, output_file)
     if found.micro_batches:

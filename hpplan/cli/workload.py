@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from hpplan.cli.inputs import PATH, only_one_standard_input
+from hpplan.cli.inputs import PATH, only_one_standard_input, refuse_overwriting
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
@@ -120,6 +120,7 @@ def command(
     _check_options(
         batch_files, micro_batch, pack, seq_length, encoder_ranks, mesh_text, policy, replicas=replicas
     )
+    refuse_overwriting(output_file, batch_files)
     from hpplan.cli.workload_run import WorkloadRun
     from hpplan.routing.batch.buckets import Encoders
     from hpplan.routing.batch.grouping import grouped, packed
