@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hpplan.cli.completion import complete_codes
-from hpplan.cli.inputs import PATH, only_one_standard_input, rule_options
+from hpplan.cli.inputs import PATH, only_one_standard_input, refuse_overwriting, rule_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,6 +83,7 @@ def command(
     by commas. What keeps a file from being read further is always reported.
     """
     only_one_standard_input((*files, rules_file, strategies_file))
+    refuse_overwriting(output_file, (*files, rules_file, strategies_file))
     selected, ignored = _codes("--select", select), _codes("--ignore", ignore)
     run = _run(output, files, rules_file, strategies_file, model_type, mesh_text)
     findings = [
