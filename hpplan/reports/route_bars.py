@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from hpplan.reports.markup import escape
 from hpplan.reports.route_blocks import fold_ranks
 from hpplan.reports.route_facts import plural
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from hpplan import __version__
 from hpplan.reports import route_bars, route_ribbon, route_svg
+from hpplan.reports.markup import escape
 from hpplan.reports.quantities import duration, share, short_count, size
 from hpplan.reports.route_facts import plural, setting_of, totals_of
 from hpplan.reports.route_items import items_table

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from hpplan.reports.markup import escape
 from hpplan.reports.route_facts import plural
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hpplan.reports.concise import visible
 from hpplan.reports.tables import plain_table, terminal_table
 
 if TYPE_CHECKING:
@@ -29,16 +30,20 @@ class Screen:
     ) -> str:
         """Return a table under its title; `right` lists columns that are aligned to the right."""
         if self.width is None:
-            return f"{title}\n" + plain_table(headers, rows, right)
+            return f"{visible(title)}\n" + plain_table(headers, rows, right)
         return terminal_table(headers, rows, title=title, color=self.color, right=right, width=self.width)
 
     def facts(self, facts: Sequence[tuple[str, str]]) -> str:
         """Return names and values in two columns."""
-        wide = max(len(name) for name, _ in facts) + 2
-        return "".join(self.folded(name.ljust(wide), value) for name, value in facts)
+        names = [visible(name) for name, _ in facts]
+        wide = max(map(len, names)) + 2
+        return "".join(
+            self.folded(name.ljust(wide), value) for name, (_, value) in zip(names, facts, strict=True)
+        )
 
     def folded(self, name: str, value: str) -> str:
         """Return a name and its value, broken at blanks where the terminal has not enough columns."""
+        name, value = visible(name), visible(value)
         if self.width is None or len(name) + len(value) <= self.width:
             return (name + value).rstrip() + "\n"
         room = max(self.width, len(name) + _LEAST_VALUE_COLUMNS)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from hpplan.reports.concise import visible
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,7 +17,7 @@ def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     `right` lists the columns that are aligned to the right. Control characters
     are shown escaped, so that one row stays one line.
     """
-    lines = [[_one_line(cell) for cell in line] for line in (headers, *rows)]
+    lines = [[visible(cell) for cell in line] for line in (headers, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     text = io.StringIO()
     for line in lines:
@@ -46,11 +48,13 @@ def terminal_table(
     from rich.text import Text
 
     # Cells come from documents, so they are Text: never markup.
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=Text(visible(title)), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for column, header in enumerate(headers):
-        table.add_column(Text(header), justify="right" if column in right else "left", overflow="fold")
+        table.add_column(
+            Text(visible(header)), justify="right" if column in right else "left", overflow="fold"
+        )
     for row in rows:
-        table.add_row(*(Text(_one_line(cell)) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     stream = io.StringIO()
     console = Console(
         file=stream,
@@ -62,7 +66,3 @@ def terminal_table(
     )
     console.print(table)
     return stream.getvalue()
-
-
-def _one_line(text: str) -> str:
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
