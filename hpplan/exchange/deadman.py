@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from hpplan.exchange.ledger import Fault, Ledger
 
 _PAUSE = 0.5
+PULSE = "pulse"
+"""The note by which the first rank shows that it is there, for ranks that wait long for its verdict."""
+
 _GRACE = 1.0
 """Seconds after a fault in which the main thread should have noticed it, beyond the roll call."""
 
@@ -29,6 +32,7 @@ class Deadman:
     it may: neither always honours a timeout. The other looks for faults with
     a ledger of its own, so that a rank that hangs in whatever it does still
     ends when its peers have given it up.
+    On the first rank it also beats the pulse.
     """
 
     def __init__(self, ledger: Ledger, watched: Ledger) -> None:
@@ -74,6 +78,8 @@ class Deadman:
         try:
             while True:
                 time.sleep(_PAUSE)
+                if self._ledger.rank == self._ledger.ranks[0]:
+                    self._watched.set(PULSE, str(time.monotonic()))
                 fault = self._watched.fault()
                 if fault is not None:
                     time.sleep(self._ledger.roll_call_seconds + _GRACE)

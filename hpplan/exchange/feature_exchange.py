@@ -62,6 +62,7 @@ class FeatureExchange:
         self.replica_grad = replica_grad
         self._needs_grad: dict[_Signature, bool] = {}
         """For each kind of call that was agreed on, whether some rank needs gradients."""
+        self._called = False
         self._anchor = torch.zeros((), requires_grad=True)
         divisor = route.copies if replica_grad == "mean" else 1
         packing = Packing(route, _order(route, group.global_ranks))
@@ -201,7 +202,7 @@ class FeatureExchange:
             if known is not None and (known or not wants_grad):
                 return known
         what = _spelled(signature, wants_grad=wants_grad)
-        if self._needs_grad:
+        if self._called:
             # The others may be on their way into the collective already, where they look for these notes.
             if problem is not None:
                 ledger.refuse(problem)
@@ -212,6 +213,7 @@ class FeatureExchange:
         needs_grad = self._agree(signature, what, problem, wants_grad=wants_grad)
         if signature is not None:
             self._needs_grad[signature] = needs_grad
+        self._called = True
         return needs_grad
 
     def _agree(

@@ -144,14 +144,14 @@ class _Worker:
             fault = failure.fault
         except HpplanError as error:
             trouble = error
-            fault = ledger.declare(f"rank {ledger.rank}: {error}", error.exit_status, ledger.rank)
+            fault = self._declared(f"rank {ledger.rank}: {error}", error.exit_status, ledger.rank)
         except Terminated:
             fault = self._stopped()
         except KeyboardInterrupt:
-            fault = ledger.declare(f"rank {ledger.rank} was interrupted", _INTERRUPTED)
+            fault = self._declared(f"rank {ledger.rank} was interrupted", _INTERRUPTED)
         except Exception as error:
             what = f"rank {ledger.rank} failed with {type(error).__name__}: {first_line(error)}"
-            fault = ledger.declare(what)
+            fault = self._declared(what)
             if not cannot_go_on(error):
                 self.session.leave(broken=True)
                 # Threads of a broken process group can hold up the interpreter on its way out.
@@ -164,6 +164,17 @@ class _Worker:
         if fault.speaker != ledger.rank:
             return Outcome(fault.status, whole=False)
         return Outcome(fault.status, message=fault.reason, error=trouble, whole=False)
+
+    def _declared(
+        self, reason: str, status: int = ExecutionBroken.exit_status, speaker: int | None = None
+    ) -> Fault:
+        """Tell all ranks why this one ends, as far as they can still be told."""
+        from hpplan.exchange.ledger import PeersFailed
+
+        try:
+            return self.session.ledger.declare(reason, status, speaker)
+        except PeersFailed as failure:
+            return failure.fault
 
     def _stopped(self) -> Fault:
         """Find out why the launcher stops this rank: because of a peer, as a rule."""
@@ -201,21 +212,17 @@ class _Worker:
             self.session.meet({"digest": prepared.routes.digest, "settings": how}, find_fault)
 
     def _exchange(self, prepared: Prepared, callbacks: Callbacks) -> dict[str, Any]:
+        from hpplan.exchange.deadman import PULSE
         from hpplan.exchange.execution import execute
         from hpplan.exchange.execution_report import execution_report
 
         ledger = self.session.ledger
         device = self.session.start(prepared.backend)
 
-        def pulse(done: int, total: int) -> None:
-            if ledger.rank == 0:
-                ledger.set("pulse", str(done))
-                callbacks.progress(done, total)
-
-        result = execute(self.session, prepared.routes, self.settings, device, pulse)
+        result = execute(self.session, prepared.routes, self.settings, device, callbacks.progress)
         ledger.set(f"result/{ledger.rank}", json.dumps(result))
         if ledger.rank:
-            ledger.wait_for(["end"], "waiting for the others to finish", pulse="pulse")
+            ledger.wait_for(["end"], "waiting for the others to finish", pulse=PULSE)
             return {"verified": json.loads(ledger.read("end") or "null")}
         results = [json.loads(text) for text in self.session.collect("result", "finish")]
         report = execution_report(prepared.routes, self.settings, prepared.backend, results)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import sys
 import tempfile
 import time
 import traceback
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,8 +73,12 @@ def run_command(
     sabotage: Callable[..., None] | None = None,
     *given: object,
     patience: float = 40.0,
+    stuck: int | None = None,
 ) -> list[Ran]:
-    """Run `hpplan` as one process an environment; `sabotage(rank, *given)` runs in each before it."""
+    """Run `hpplan` as one process an environment; `sabotage(rank, *given)` runs in each before it.
+
+    Nobody waits for the rank that is `stuck`.
+    """
     context = _context()
     started = []
     begin = time.monotonic()
@@ -85,7 +91,8 @@ def run_command(
             process.start()
             started.append((process, files))
         ended: dict[int, float] = {}
-        while len(ended) < len(started) and time.monotonic() - begin < patience:
+        awaited = set(range(len(started))) - {stuck}
+        while not awaited <= ended.keys() and time.monotonic() - begin < patience:
             for rank, (process, _) in enumerate(started):
                 if rank not in ended and not process.is_alive():
                     ended[rank] = time.monotonic() - begin
@@ -150,14 +157,16 @@ def _call(
     torch.set_num_threads(1)
     shared = dist.FileStore(store, world)
     dist.init_process_group("gloo", store=shared, rank=rank, world_size=world)
-    # Nobody may be gone while others are still connecting.
-    dist.barrier()
     try:
         answer = (function(rank, *arguments), "")
     except BaseException as error:  # noqa: BLE001 - the test wants to see it
         answer = (None, f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
     writer.send(answer)
     writer.close()
+    # Nobody may be gone while others still connect, or read the last bytes of a collective.
+    shared.set(f"done/{rank}", "")
+    with contextlib.suppress(RuntimeError):
+        shared.wait([f"done/{one}" for one in range(world)], timedelta(seconds=1))
     # A broken group keeps threads that would hold up the interpreter's own way out.
     os._exit(0)
 

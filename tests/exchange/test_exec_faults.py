@@ -68,9 +68,7 @@ def test_hanging_rank_is_named_and_ends_too(tmp_path: Path, arguments: list[str]
 
 def test_stopped_rank_is_named(tmp_path: Path, arguments: list[str]) -> None:
     """A process that the kernel does not run answers nothing at all."""
-    ran = run_command(
-        job(4, tmp_path), [arguments] * 4, sabotage.at_collective, 1, 2, "stop", patience=TIMEOUT + LATE
-    )
+    ran = run_command(job(4, tmp_path), [arguments] * 4, sabotage.at_collective, 1, 2, "stop", stuck=1)
     message = "rank 1 is lost: it did not follow within 3 s while the others were exchanging gradients"
     _check(ran, 3, message, 1)
 
