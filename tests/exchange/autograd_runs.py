@@ -158,3 +158,39 @@ def planned(rank: int, items: list[list[dict[str, Any]]]) -> Any:  # noqa: ANN40
             [(item, start, stop, rows[:, 0].tolist()) for item, start, stop, rows in received.records()]
         )
     return seen, group.transport.calls, rank
+
+
+def agrees_alone(rank: int) -> None:
+    """Call agree_again() on rank 0 alone."""
+    exchange = make_exchange(CROSSING)
+    features = make_features(exchange, "float32", 3)
+    exchange(features)
+    if rank == 0:
+        exchange.agree_again()
+    exchange(features)
+
+
+def copies_made(rank: int, buckets: list[list[int]]) -> Any:  # noqa: ANN401 - plain truths
+    """Say whether features went out as they lie, and whether records are views of what came in."""
+    sequence = {"length": 16}
+    items = [
+        {"item_id": item, "batch_index": 0, "decoder_token_start": 4 * item, "output_rows": 3}
+        for item in range(4)
+    ]
+    setting = Setting({"sequence": sequence, "items": items, "buckets": buckets}, cp=2, tp=1, sp=False)
+    exchange = make_exchange(setting)
+    features = make_features(exchange, "float32", 3)
+    seen = []
+    own = exchange.group.transport.all_to_all
+
+    def all_to_all(received: Any, sent: Any, *rest: Any) -> None:  # noqa: ANN401 - as the one it stands for
+        seen.append((received, sent))
+        own(received, sent, *rest)
+
+    exchange.group.transport.all_to_all = all_to_all
+    received = exchange(features)
+    ((arrived, sent),) = seen
+    memory = received.rows.untyped_storage().data_ptr()
+    views = all(one.rows.untyped_storage().data_ptr() == memory for one in received.records())
+    straight = sent.data_ptr() == features.data_ptr() or len(sent) == 0
+    return straight, views, arrived.untyped_storage().data_ptr() == memory, rank

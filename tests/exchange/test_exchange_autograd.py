@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import autograd_runs
+import pytest
 from naive_model import feature
 from ranks import end_ranks, run_ranks
 
@@ -85,3 +86,26 @@ def test_micro_batches_are_planned_from_items() -> None:
 
     assert first == ([[rows(5, 4)], [], [rows(0, 2)]], 6, 0)
     assert second == ([[rows(5, 4)], [], [rows(1, 3)]], 6, 1)
+
+
+def test_agreeing_alone_fails_on_all() -> None:
+    """One rank that agrees anew while its peer sends rows: both must hear of it, and not wait."""
+    for one in end_ranks(2, autograd_runs.agrees_alone):
+        assert "PeersFailed: rank 0 brings float32 on cpu, width 3, which was not agreed" in one.error
+
+
+@pytest.mark.parametrize(
+    ("buckets", "straight"),
+    [
+        # Destination by destination, as rows are sent: items 0 and 1 are rank 0's, items 2 and 3 rank 1's.
+        ([[0, 2], [1, 3]], True),
+        # What goes to the other rank lies together; own rows never go out.
+        ([[2, 3, 0], [1]], True),
+        ([[2, 0, 3], [1]], False),
+    ],
+)
+def test_rows_that_lie_in_order_are_not_copied(buckets: list[list[int]], straight: bool) -> None:
+    """Features as they lie are the send buffer where they can be; what is received is never copied again."""
+    first, second = run_ranks(2, autograd_runs.copies_made, buckets)
+    assert first == (straight, True, True, 0)
+    assert second == (True, True, True, 1)
