@@ -62,7 +62,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each contract of a class that is not the one most of its boundaries have."""
     plan = subject.plan
     normalized = subject.normalized.plan
-    for class_name, groups in _groups(plan).items():
+    for class_name, groups in _groups(plan, subject.unsure).items():
         if len(groups) == 1:
             continue
         usual, *others = groups
@@ -75,14 +75,15 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             keys = (exception,) if field is None else (exception, field)
             more = len(other.members) - 1
             settled = _settled(normalized, class_name, usual, other)
+            outlook = f"; normalizing {'settles this' if settled else 'does not settle this'}"
             both = f"'{exception}'{f' (and {more} more)' if more else ''} and '{fqn}' are both {class_name}"
             yield Diagnostic(
                 CLASS_CONTRACTS_DIFFER,
-                f"{both} and differ in {', '.join(f'`{name}`' for name in fields)}; "
-                f"normalizing {'settles this' if settled else 'does not settle this'}",
+                f"{both} and differ in {', '.join(f'`{name}`' for name in fields)}"
+                f"{outlook if subject.whole else ''}",
                 plan.place.key("param_plan", *keys),
                 hint="run `hpplan normalize`"
-                if settled
+                if settled and subject.whole
                 else "give them one contract, or mark the exception with `skip_source_lowering: true`",
                 related=(
                     noted(
@@ -93,12 +94,17 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             )
 
 
-def _groups(plan: Plan) -> dict[str, list[_Group]]:
-    """Return the contracts of each class, the most frequent first."""
+def _groups(plan: Plan, unsure: frozenset[str]) -> dict[str, list[_Group]]:
+    """Return the contracts of each class, the most frequent first; those of `unsure` FQNs are not known."""
     by_text: dict[str, dict[str, _Group]] = {}
     for fqn, class_name in plan.boundary_classes.items():
         entry = plan.param_plan.get(fqn)
-        if entry is None or entry.get("skip_source_lowering") is True or not is_boundary(entry):
+        if (
+            entry is None
+            or fqn in unsure
+            or entry.get("skip_source_lowering") is True
+            or not is_boundary(entry)
+        ):
             continue
         # Entries that are written alike have one contract; working out each one would take most of the time.
         text = repr([item for item in entry.items() if item[0] != "params"])

@@ -92,6 +92,8 @@ class _Known:
         owner = name
         while "." in owner:
             owner = owner.rpartition(".")[0]
+            if owner in self._subject.unsure:
+                return True
             entry = entries.get(owner)
             if entry is not None and name[len(owner) + 1 :] in entry.get("params", {}):
                 return True

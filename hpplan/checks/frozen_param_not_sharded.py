@@ -60,6 +60,8 @@ def _layout(subject: Subject, name: str) -> tuple[dict[str, str], Place] | None:
     while "." in owner:
         owner = owner.rpartition(".")[0]
         parameter = name[len(owner) + 1 :]
+        if owner in subject.unsure:
+            return None
         params = subject.plan.param_plan.get(owner, {}).get("params", {})
         if parameter in params:
             place = subject.plan.place.key("param_plan", owner, "params", parameter)

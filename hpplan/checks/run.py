@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.checks import foreign_routes, unknown_field
 from hpplan.checks.feature_exchange import check_workload
+from hpplan.checks.partial import Partial, SoundRules, salvage, sound_rules
 from hpplan.checks.registry import CHECKS, SHAPE_CHECKS
 from hpplan.checks.subject import Subject
 from hpplan.errors import InvalidInput
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
     from hpplan.plan.strategies import Strategy
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
+
+_LISTS = ("rules", "plan_overrides")
+"""Where a file has its rules; the first that is there counts."""
+
+_LISTS_OF_PLAN = ("module_overrides", "injections")
+"""Where a plan has its own rules."""
 
 _MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("routes", ("hpplan_routes",)),
@@ -62,15 +69,15 @@ class CheckRun:
     _table: StrategyTable | None = None
     _plans: list[Plan] = field(default_factory=list)
     _routes: list[tuple[RoutingTable, Place]] = field(default_factory=list)
+    _broken: set[str] = field(default_factory=set)
+    _unknown_mesh: bool = False
 
     def use_rules(self, document: Document) -> None:
         """Check plans against the rules in a document instead of their own."""
-        self._rules = RuleSet(())
         self.findings.extend(unknown_field.check_rules(document.data, document.place))
-        try:
-            self._rules = load_rules(document)
-        except InvalidInput as failure:
-            self.blocking.extend(failure.diagnostics)
+        sound = self._sound_rules(document)
+        self._rules = sound.rules
+        self._broken |= {"rules" if name in _LISTS else name for name in sound.broken}
 
     def use_strategies(self, document: Document) -> None:
         """Let the strategies in a document join the others, and win."""
@@ -79,6 +86,7 @@ class CheckRun:
             self._declared = load_strategies(document)
         except InvalidInput as failure:
             self.blocking.extend(failure.diagnostics)
+            self._broken.add("strategies")
 
     def check(self, document: Document) -> None:
         """Check one document by itself, whatever its kind is."""
@@ -93,7 +101,8 @@ class CheckRun:
 
     def finish(self) -> None:
         """Check the documents against each other; call it once, after the last one."""
-        for table, place in self._routes:
+        # A plan whose mesh is not known may be the one that a table belongs to.
+        for table, place in () if self._unknown_mesh else self._routes:
             self.findings.extend(foreign_routes.check(table, place, self._plans, self.mesh))
         # A finding in a rules file that several plans share turns up once for each of them.
         self.blocking = list(dict.fromkeys(self.blocking))
@@ -104,7 +113,11 @@ class CheckRun:
 
         Raises InvalidInput where the plan's own rules are no rules.
         """
-        rules = rules_of_plan(plan) if self._rules is None else self._rules
+        return self._subject(plan, rules_of_plan(plan) if self._rules is None else self._rules)
+
+    def _subject(
+        self, plan: Plan, rules: RuleSet, *, whole: bool = True, unsure: frozenset[str] = frozenset()
+    ) -> Subject:
         name = plan.place.document
         return Subject(
             plan,
@@ -113,31 +126,66 @@ class CheckRun:
             self.model_type,
             self.mesh,
             None if name == "<stdin>" else Path(name).parent,
+            whole,
+            unsure,
         )
 
     def _check_plan(self, document: Document) -> None:
         plan = Plan(document.data, document.place)
         problems = list(check_plan(document.data, document.place))
-        if problems:
-            self.blocking.extend(problems)
-            subject = Subject(plan, RuleSet(()), StrategyTable())
-            self.findings.extend(item for check in SHAPE_CHECKS for item in check.check(subject))
+        self.blocking.extend(problems)
+        whole = Subject(plan, RuleSet(()), StrategyTable())
+        self.findings.extend(item for check in SHAPE_CHECKS for item in check.check(whole))
+        partial = salvage(plan, problems) if problems else Partial(plan)
+        if partial is None:
+            self._unknown_mesh = True
             return
-        try:
-            subject = self.subject(plan)
-        except InvalidInput as failure:
-            self.blocking.extend(failure.diagnostics)
-            return
-        self._plans.append(plan)
-        self.findings.extend(item for check in CHECKS for item in check.check(subject))
+        partial, rules = self._with_rules(partial)
+        if partial.broken & {"parallel_dims", "feature_exchange"}:
+            self._unknown_mesh = True
+        else:
+            self._plans.append(partial.plan)
+        sound = not (partial.broken or partial.unsure)
+        subject = self._subject(partial.plan, rules, whole=sound, unsure=partial.unsure)
+        for check in CHECKS[len(SHAPE_CHECKS) :]:
+            if not partial.waits(check):
+                self.findings.extend(
+                    item for item in check.check(subject) if sound or not partial.hides(check, item)
+                )
+
+    def _with_rules(self, partial: Partial) -> tuple[Partial, RuleSet]:
+        """Return the rules for a plan, and the plan with what is broken in them."""
+        broken = partial.broken | self._broken
+        if self._rules is not None:
+            return partial._replace(broken=broken), self._rules
+        if broken & set(_LISTS_OF_PLAN):
+            broken |= {"rules"}
+        plan = partial.plan
+        found = sound_rules(lambda data: rules_of_plan(Plan(data, plan.place)), plan.data, _LISTS_OF_PLAN)
+        self.blocking.extend(found.problems)
+        if found.broken:
+            broken |= {"rules"}
+        return partial._replace(broken=broken, records=found.records), found.rules
+
+    def _sound_rules(self, document: Document) -> SoundRules:
+        data, source = document.data, document.source
+        lists = [name for name in _LISTS if name in data][:1]
+        if not lists:
+            try:
+                load_rules(document)
+            except InvalidInput as failure:
+                self.blocking.extend(failure.diagnostics)
+            return SoundRules(RuleSet(()), broken=frozenset({"rules"}))
+        found = sound_rules(lambda left: load_rules(type(document)(source, left)), data, tuple(lists))
+        self.blocking.extend(found.problems)
+        return found
 
     def _check_rules(self, document: Document) -> None:
         self.findings.extend(unknown_field.check_rules(document.data, document.place))
-        try:
-            rules = load_rules(document)
-        except InvalidInput as failure:
-            self.blocking.extend(failure.diagnostics)
+        sound = self._sound_rules(document)
+        if sound.broken & {"strategies", "model_type"}:
             return
+        rules = sound.rules
         nothing = Plan({"param_plan": {}, "boundary_classes": {}}, document.place)
         table = self._strategies(rules.strategies)
         _, warnings = resolve_rules(nothing, rules.rules, table, self.model_type or rules.model_type)

@@ -33,7 +33,8 @@ class Subject:
     """A plan with everything that checks look at beside it.
 
     `mesh` is that of `--mesh`, if given. `folder` is where the plan's document
-    lies, if it lies in one.
+    lies, if it lies in one. `whole` says that nothing was left out of plan and
+    rules; `unsure` are the FQNs of which something was.
     """
 
     plan: Plan
@@ -42,6 +43,8 @@ class Subject:
     model_type: str | None = None
     mesh: Mesh | None = None
     folder: Path | None = None
+    whole: bool = True
+    unsure: frozenset[str] = frozenset()
 
     @cached_property
     def normalized(self) -> Normalized:
