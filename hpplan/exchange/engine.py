@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hpplan.exchange.transport import Transport
 
 _LOW_PRECISION = (torch.bfloat16, torch.float16)
+_EXACT_SUM = 2
 
 
 class Engine:
@@ -64,20 +65,23 @@ class Engine:
         widths = [gradient.shape[1] for gradient in gradients]
         runs = [Run(0, packing.own_rows, packing.received_rows - packing.own_rows)]
         sent = self._side_by_side(gradients, runs)
-        adds_up = packing.sends_rows_twice or self._divisor > 1 or not packing.in_order
         shape = (sum(packing.send_splits), sum(widths))
         arrived = self.memory.empty(shape, like.dtype, like.device)
         self.transport.all_to_all(
             arrived, sent, packing.send_splits, packing.receive_splits, "exchanging gradients"
         )
-        if not adds_up:
+        receivers = packing.most_receivers
+        if packing.in_order and receivers == self._divisor == 1:
             return torch.split(arrived, widths, 1)
-        # Sums of many receivers in a narrow dtype would round once for each of them.
-        exact = torch.float32 if like.dtype in _LOW_PRECISION else like.dtype
-        total = self.memory.empty((packing.bucket_rows, shape[1]), exact, like.device).zero_()
+        # A sum of two rounds once, in whatever dtype; longer ones would round once for each receiver.
+        rounds = like.dtype in _LOW_PRECISION and (receivers > _EXACT_SUM or self._divisor > 1)
+        exact = torch.float32 if rounds else like.dtype
+        total = self.memory.empty((packing.bucket_rows, shape[1]), exact, like.device)
+        if receivers > 1 or sum(packing.route.input_splits) < packing.bucket_rows:
+            total.zero_()
         for band, gradient in zip(torch.split(total, widths, 1), gradients, strict=True):
-            scatter(band, gradient, packing.own_runs, add=True)
-        scatter(total, arrived, packing.send_runs, add=True)
+            scatter(band, gradient, packing.own_runs, add=receivers > 1)
+        scatter(total, arrived, packing.send_runs, add=receivers > 1)
         if self._divisor > 1:
             total.div_(self._divisor)
         return torch.split(total.to(like.dtype), widths, 1)

@@ -114,12 +114,15 @@ class Packing:
         return _joined(self._blocks, others)
 
     @cached_property
-    def sends_rows_twice(self) -> bool:
-        """Whether some row goes to more than one rank, so that gradients add up."""
+    def most_receivers(self) -> int:
+        """To how many ranks a row goes at most: above 1, gradients of some rows may add up."""
         sent: dict[int, int] = {}
-        for _, item, row_start, row_stop in self.route.sends:
+        receivers: dict[int, set[int]] = {}
+        for destination, item, row_start, row_stop in self.route.sends:
             sent[item] = sent.get(item, 0) + row_stop - row_start
-        return any(sent.get(item, 0) > rows for item, rows in self.route.bucket)
+            receivers.setdefault(item, set()).add(destination)
+        rows = dict(self.route.bucket)
+        return max((len(receivers[item]) if sent[item] > rows[item] else 1 for item in sent), default=1)
 
     @cached_property
     def block_offsets(self) -> dict[int, int]:
