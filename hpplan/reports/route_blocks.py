@@ -99,5 +99,10 @@ def _partition(kind: str, world_size: int, ranks: list[int], label: Callable[[in
 
 
 def cells_of(parents: Sequence[ParentRoutes]) -> int:
-    """Return how many pairs of ranks exchange something."""
-    return sum(count for parent in parents for _, _, count in parent.routes.totals.cells)
+    """Return how many pairs of ranks exchange something, at the most."""
+    known: dict[int, int] = {}
+    for _, routes in parents:
+        if id(routes) not in known:
+            pairs = sum(count for _, _, count in routes.totals.cells)
+            known[id(routes)] = min(pairs, routes.size**2)
+    return sum(known[id(routes)] for _, routes in parents)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.routing.traffic import Link
+from hpplan.routing.traffic import Link, pattern_of
 from hpplan.routing.transfers import BatchRoutes
 
 if TYPE_CHECKING:
@@ -144,10 +144,7 @@ def compare(table: RoutingTable, links: Links) -> Comparison:
 
 
 class _Group:
-    """The parents of a table in one granularity. Parents that do the same are looked at once.
-
-    Where nodes matter every parent is looked at, as nodes may cut each elsewhere.
-    """
+    """The parents of a table in one granularity. Parents that do the same are looked at once."""
 
     def __init__(self, table: RoutingTable, granularity: Granularity, links: Links) -> None:
         self._links = links
@@ -156,14 +153,16 @@ class _Group:
         made: dict[int, BatchRoutes] = {}
         self._parents: list[tuple[tuple[int, ...], BatchRoutes]] = []
         self._times: list[int] = []
-        at: dict[int, int] = {}
+        at: dict[tuple[int, tuple[int, ...]], int] = {}
         for ranks, routes in table.parents:
-            key = id(routes)
-            if key in at and links.ranks_per_node is None:
+            # What a parent moves between nodes depends on how nodes cut it.
+            nodes = () if links.ranks_per_node is None else pattern_of(ranks, links.ranks_per_node)
+            key = (id(routes), nodes)
+            if key in at:
                 self._times[at[key]] += 1
                 continue
-            if key not in made:
-                made[key] = BatchRoutes(
+            if id(routes) not in made:
+                made[id(routes)] = BatchRoutes(
                     routes.mode,
                     granularity,
                     routes.ownership,
@@ -172,7 +171,7 @@ class _Group:
                     routes.explicit,
                 )
             at[key] = len(self._parents)
-            self._parents.append((ranks, made[key]))
+            self._parents.append((ranks, made[id(routes)]))
             self._times.append(1)
 
     def step(self, moves: Callable[[tuple[int, ...], BatchRoutes, int], Iterator[Move]]) -> Step:
@@ -184,7 +183,7 @@ class _Group:
         seconds = [step.seconds for step in steps if step.seconds is not None]
         return Step(
             sum(step.rows * times for step, times in zip(steps, self._times, strict=True)),
-            sum(step.rows_between_nodes for step in steps),
+            sum(step.rows_between_nodes * times for step, times in zip(steps, self._times, strict=True)),
             max(step.busiest_rows for step in steps),
             max(seconds) if seconds else None,
         )
@@ -200,8 +199,9 @@ def _direct(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Mo
 
 def _once(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Move]:
     """Send rows to the rank of their CP coordinate that has the source's tp coordinate."""
-    for (source, first, _), rows in routes.totals.cells.items():
-        yield ranks[source], ranks[first + source % tp], rows
+    for (source, first, count), rows in routes.totals.cells.items():
+        for shard in range(first, first + count, tp):
+            yield ranks[source], ranks[shard + source % tp], rows
 
 
 def _gather(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Move]:

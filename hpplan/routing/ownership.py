@@ -19,6 +19,26 @@ class OwnedRun(NamedTuple):
     local: int
 
 
+class Stretch(NamedTuple):
+    """`shards` shards, `step` apart from `shard` on, that each hold the same number of rows."""
+
+    shard: int
+    step: int
+    shards: int
+    rows: int
+    """Of each shard."""
+
+    @property
+    def last(self) -> int:
+        """The shard of the last rows."""
+        return self.shard + self.step * (self.shards - 1)
+
+    @property
+    def lowest(self) -> int:
+        """The lowest of the shards, which are neighbours."""
+        return self.shard if self.step > 0 else self.last
+
+
 class Ownership:
     """Who owns the tokens of one parent.
 
@@ -84,6 +104,41 @@ class Ownership:
                 token = end
         if last >= 0:
             found.append((last, first, row))
+        return found
+
+    def stretches(self, spans: Iterable[tuple[int, int]]) -> list[Stretch]:
+        """Return what `runs` does without a step for each shard: images may lie on hundreds of them.
+
+        Sums alone need it. Neighbours are not joined: rows of one run may be in two stretches.
+        """
+        locate, neighbours = self._layout.locate, self._layout.neighbours
+        slices, size = self.slices, self.local_length
+        found: list[Stretch] = []
+        for start, rows in spans:
+            token = start
+            stop = start + rows
+            while token < stop:
+                shard, local, end = locate(token)
+                end = min(end, stop)
+                if slices == 1:
+                    found.append(Stretch(shard, 1, 1, end - token))
+                    token = end
+                    if token < stop:
+                        step, count, length = neighbours(token, stop)
+                        if count:
+                            found.append(Stretch(locate(token)[0], step, count, length))
+                            token += count * length
+                    continue
+                cut, local = divmod(local, size)
+                shard = shard * slices + cut
+                head = min(size - local, end - token)
+                found.append(Stretch(shard, 1, 1, head))
+                full, tail = divmod(end - token - head, size)
+                if full:
+                    found.append(Stretch(shard + 1, 1, full, size))
+                if tail:
+                    found.append(Stretch(shard + 1 + full, 1, 1, tail))
+                token = end
         return found
 
     def shard(self, number: int) -> Shard:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.assignment.base import load_bound
@@ -87,6 +88,12 @@ class BatchTraffic:
             steps[first] += rows
             steps[first + count] -= rows
         self.received = [total - own for total, own in zip(accumulate(steps[:-1]), self.kept, strict=True)]
+        loads = self.produced[:: routes.encoder_cp_size]
+        self.largest_load = max(loads)
+        self.largest_producer = loads.index(self.largest_load) * routes.encoder_cp_size
+        """Parent rank of the producer of the largest bucket; the lowest of equals."""
+        self.bound = load_bound([item.rows for items in routes.buckets for item in items], len(loads))
+        self.mean_load = sum(loads) / len(loads)
         self.leaving = sum(self.sent)
         self.least_leaving = routes.totals.least_rows_leaving
 
@@ -159,19 +166,10 @@ class Traffic:
     def producer_load(self) -> ProducerLoad:
         """The worst balanced parent; the first of equals."""
         found: ProducerLoad | None = None
-        for number, (ranks, routes) in enumerate(self.table.parents):
-            loads = self.batches[number].produced[:: routes.encoder_cp_size]
-            costs = [item.rows for bucket in routes.buckets for item in bucket]
-            largest = max(loads)
-            load = ProducerLoad(
-                number,
-                ranks[loads.index(largest) * routes.encoder_cp_size],
-                largest,
-                load_bound(costs, len(loads)),
-                sum(loads) / len(loads),
-            )
-            if found is None or load.largest * found.bound > found.largest * load.bound:
-                found = load
+        for number, batch in enumerate(self.batches):
+            if found is None or batch.largest_load * found.bound > found.largest * batch.bound:
+                rank = self.table.parents[number].ranks[batch.largest_producer]
+                found = ProducerLoad(number, rank, batch.largest_load, batch.bound, batch.mean_load)
         assert found is not None
         return found
 
@@ -231,47 +229,72 @@ class Traffic:
 def fold_matrix(parents: Sequence[ParentRoutes], block_of: Sequence[int], blocks: int) -> list[list[int]]:
     """Return rows from each block of ranks to each; `block_of[global rank]` says where a rank belongs.
 
-    Costs a square of `blocks` and one step for each cell of the matrix that is not zero.
+    Costs a square of `blocks`, and one step for each cell of a batch, however many parents run it.
     """
     folded = [[0] * blocks for _ in range(blocks)]
+    known: dict[tuple[int, tuple[int, ...]], dict[int, dict[int, int]]] = {}
     for ranks, routes in parents:
-        groups: dict[tuple[int, int], dict[int, int]] = {}
-        for (source, first, count), rows in routes.totals.cells.items():
-            line = folded[block_of[ranks[source]]]
-            if count == 1:
-                line[block_of[ranks[first]]] += rows
-                continue
-            for block, members in _members(groups, ranks, first, count, block_of).items():
-                line[block] += rows * members
+        names = list(dict.fromkeys(block_of[rank] for rank in ranks))
+        key = (id(routes), _numbered([block_of[rank] for rank in ranks]))
+        if key not in known:
+            known[key] = _folded_batch(routes, key[1])
+        for source, line in known[key].items():
+            whole = folded[names[source]]
+            for block, rows in line.items():
+                whole[names[block]] += rows
     return folded
 
 
 def rows_leaving_blocks(parents: Sequence[ParentRoutes], block_of: Sequence[int]) -> int:
     """Return how many rows go from one block of ranks to another, without a square."""
+    known: dict[tuple[int, tuple[int, ...]], int] = {}
     leaving = 0
     for ranks, routes in parents:
-        groups: dict[tuple[int, int], dict[int, int]] = {}
-        for (source, first, count), rows in routes.totals.cells.items():
-            if count == 1:
-                leaving += rows * (block_of[ranks[source]] != block_of[ranks[first]])
-                continue
-            members = _members(groups, ranks, first, count, block_of)
-            leaving += rows * (count - members.get(block_of[ranks[source]], 0))
+        key = (id(routes), _numbered([block_of[rank] for rank in ranks]))
+        if key not in known:
+            known[key] = _leaving_batch(routes, key[1])
+        leaving += known[key]
     return leaving
 
 
-def _members(
-    groups: dict[tuple[int, int], dict[int, int]],
-    ranks: Sequence[int],
-    first: int,
-    count: int,
-    block_of: Sequence[int],
-) -> dict[int, int]:
-    """Return how many of `count` consecutive parent ranks lie in each block."""
-    group = groups.get((first, count))
-    if group is None:
-        group = groups[first, count] = {}
-        for rank in ranks[first : first + count]:
-            block = block_of[rank]
-            group[block] = group.get(block, 0) + 1
-    return group
+def pattern_of(ranks: Sequence[int], ranks_per_node: int) -> tuple[int, ...]:
+    """Return the node of each rank, counted from 0 in the order in which they come up."""
+    return _numbered([rank // ranks_per_node for rank in ranks])
+
+
+def _numbered(blocks: Sequence[int]) -> tuple[int, ...]:
+    """Return numbers of blocks by first appearance: equal for parents that blocks cut alike."""
+    numbers: dict[int, int] = {}
+    return tuple(numbers.setdefault(block, len(numbers)) for block in blocks)
+
+
+def _folded_batch(routes: BatchRoutes, block_of: Sequence[int]) -> dict[int, dict[int, int]]:
+    """Return rows of one batch from each block to each; `block_of` is by parent rank."""
+    steps: dict[int, dict[int, int]] = {}
+    for (source, first, count), rows in routes.totals.cells.items():
+        line = steps.setdefault(block_of[source], {})
+        line[first] = line.get(first, 0) + rows
+        line[first + count] = line.get(first + count, 0) - rows
+    found: dict[int, dict[int, int]] = {}
+    for source, line in steps.items():
+        into: dict[int, int] = {}
+        found[source] = into
+        rows = 0
+        for first, stop in pairwise(sorted(line)):
+            rows += line[first]
+            if rows:
+                for rank in range(first, stop):
+                    into[block_of[rank]] = into.get(block_of[rank], 0) + rows
+    return found
+
+
+def _leaving_batch(routes: BatchRoutes, block_of: Sequence[int]) -> int:
+    """Return how many rows of one batch leave their block."""
+    members: dict[int, list[int]] = {}
+    for rank, block in enumerate(block_of):
+        members.setdefault(block, []).append(rank)
+    leaving = 0
+    for (source, first, count), rows in routes.totals.cells.items():
+        own = members[block_of[source]]
+        leaving += rows * (count - bisect_left(own, first + count) + bisect_left(own, first))
+    return leaving

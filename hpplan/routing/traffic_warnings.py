@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
@@ -53,21 +54,42 @@ def _idle(routes: BatchRoutes, ranks: Sequence[int], place: Place) -> Iterator[D
 def _oversized(
     routes: BatchRoutes, ranks: Sequence[int], elements: int, place: Place
 ) -> Iterator[Diagnostic]:
-    cells = routes.totals.cells
-    if max(cells.values(), default=0) * elements <= LARGEST_TRANSFER:
+    # A pair moves no more than the source produces.
+    suspects = {
+        bucket * routes.encoder_cp_size
+        for bucket, items in enumerate(routes.buckets)
+        if sum(item.rows for item in items) * elements > LARGEST_TRANSFER
+    }
+    if not suspects:
         return
-    # What a rank keeps is no transfer.
-    cells = {key: rows for key, rows in cells.items() if key[1:] != (key[0], 1)}
-    most = max(cells.values(), default=0)
+    most, source, to = _largest_pair(routes, suspects)
     if most * elements > LARGEST_TRANSFER:
-        source, first, _ = min(key for key, rows in cells.items() if rows == most)
-        to = ranks[first] if first != source else ranks[first + 1]
         yield Diagnostic(
             OVERSIZED_TRANSFER,
-            f"rank {ranks[source]} sends {most * elements:,} elements to rank {to}, "
+            f"rank {ranks[source]} sends {most * elements:,} elements to rank {ranks[to]}, "
             f"more than 2^31 - 1 = {LARGEST_TRANSFER:,}",
             place,
         )
+
+
+def _largest_pair(routes: BatchRoutes, sources: set[int]) -> tuple[int, int, int]:
+    """Return the most rows that one of some parent ranks sends to another, the first such pair."""
+    steps: dict[int, dict[int, int]] = {source: {} for source in sorted(sources)}
+    for (source, first, count), rows in routes.totals.cells.items():
+        if source in steps:
+            line = steps[source]
+            line[first] = line.get(first, 0) + rows
+            line[first + count] = line.get(first + count, 0) - rows
+    best = (0, 0, 0)
+    for source, line in steps.items():
+        rows = 0
+        for first, stop in pairwise(sorted(line)):
+            rows += line[first]
+            # What a rank keeps is no transfer.
+            to = first + (first == source)
+            if rows > best[0] and to < stop:
+                best = (rows, source, to)
+    return best
 
 
 def _overloaded(batch: BatchTraffic, ranks: Sequence[int], place: Place) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hpplan.routing.modes.base import Mode
-    from hpplan.routing.ownership import Ownership
+    from hpplan.routing.ownership import Ownership, Stretch
     from hpplan.routing.workload import Item
 
 Granularity = Literal["record", "row"]
@@ -40,9 +40,10 @@ class Totals(NamedTuple):
     """What a batch moves in all."""
 
     cells: dict[tuple[int, int, int], int]
-    """Rows by (source, first destination, number of destinations): the matrix without its zeros.
+    """Rows by (source, first destination, number of destinations): what adds up to the matrix.
 
-    Each of the destinations, which are consecutive parent ranks, gets that many rows.
+    Each of the destinations, which are consecutive parent ranks, gets that many rows; what a pair
+    moves may be spread over several entries.
     """
     least_rows_leaving: int
     """Rows that any schedule must move: row granularity, own rows left out."""
@@ -148,13 +149,13 @@ class BatchRoutes:
         """The sums that need every item, in one pass over the items."""
         cells: dict[tuple[int, int, int], int] = {}
         least = transfers = 0
-        runs_of = self.ownership.runs
+        stretches_of = self.ownership.stretches
         copies = self.ownership.copies
         whole = self.whole_records
         explicit = self.explicit
         for source, item in self.produced():
-            runs = runs_of(item.spans)
             if item.item_id in explicit:
+                runs = self.ownership.runs(item.spans)
                 for ranks, sent, rows in self._explicit_parts(item, runs, whole=whole):
                     key = (source, ranks.start, 1)
                     cells[key] = cells.get(key, 0) + rows
@@ -164,20 +165,24 @@ class BatchRoutes:
                 continue
             home = source // copies
             least += item.rows * copies
-            for shard, start, stop in runs:
-                if shard == home:
-                    least -= stop - start
+            stretches = stretches_of(item.spans)
+            last = -1
+            for shard, step, count, rows in stretches:
+                final = shard + step * (count - 1)
+                lowest = shard if step > 0 else final
+                if lowest <= home < lowest + count:
+                    least -= rows
                 if not whole:
-                    key = (source, shard * copies, copies)
-                    cells[key] = cells.get(key, 0) + stop - start
+                    key = (source, lowest * copies, count * copies)
+                    cells[key] = cells.get(key, 0) + rows
+                    # A run may go on from one stretch to the next.
+                    transfers += copies * (count - (shard == last))
+                    last = final
             if whole:
-                reached = {run[0] for run in runs}
-                transfers += copies * len(reached)
-                for shard in reached:
-                    key = (source, shard * copies, copies)
+                for lowest, count in _joined(stretches):
+                    transfers += copies * count
+                    key = (source, lowest * copies, count * copies)
                     cells[key] = cells.get(key, 0) + item.rows
-            else:
-                transfers += copies * len(runs)
         return Totals(cells, least, transfers)
 
     def matrix(self) -> list[list[int]]:
@@ -188,6 +193,20 @@ class BatchRoutes:
             for rank in range(first, first + count):
                 line[rank] += moved
         return rows
+
+
+def _joined(stretches: list[Stretch]) -> list[tuple[int, int]]:
+    """Return the shards of stretches as (first, count) of ranges that do not touch."""
+    if len(stretches) == 1:
+        return [(stretches[0].lowest, stretches[0].shards)]
+    found: list[tuple[int, int]] = []
+    for lowest, count in sorted((one.lowest, one.shards) for one in stretches):
+        if found and lowest <= sum(found[-1]):
+            first, before = found[-1]
+            found[-1] = (first, max(before, lowest + count - first))
+        else:
+            found.append((lowest, count))
+    return found
 
 
 def _by_shard(runs: list[tuple[int, int, int]]) -> dict[int, list[tuple[int, int]]]:

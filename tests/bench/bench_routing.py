@@ -26,6 +26,8 @@ LARGE = 1_000_000
 ONE_PARENT = "cp=8192,tp=8,sp"
 SMALL = "cp=8,tp=8,sp"
 MANY_REPLICAS = "dp=1024,cp=8,tp=8,sp"
+ALIKE = ("dp=1024,cp=8,tp=8,sp", "dp=256,cp=16,tp=16", "dp=4,cp=128,tp=128,sp")
+"""Meshes whose replicas all run the same million items, on a sequence that is short for their ranks."""
 
 
 def items(count: int, length: int, seed: int) -> list[dict[str, int]]:
@@ -50,8 +52,14 @@ def items(count: int, length: int, seed: int) -> list[dict[str, int]]:
     return found
 
 
+def alike(count: int) -> dict[str, Any]:
+    """Return a workload of `count` items that all replicas share."""
+    sequence = {"length": 65_536, "cp_layout": "zigzag"}
+    return {"feature_width": 2048, "payloads": 4, "sequence": sequence, "items": items(count, 65_536, 0)}
+
+
 def workload(count: int, mesh: str) -> dict[str, Any]:
-    """Return a workload of `count` items, the same for all replicas or shared out to them."""
+    """Return a workload of `count` items, for one replica or shared out to many."""
     replicas = parse_mesh(mesh).dp
     length = 131_072 if replicas > 1 else 128 * parse_mesh(mesh).parent_size
     data: dict[str, Any] = {
@@ -72,10 +80,10 @@ def summarize(data: dict[str, Any], mesh: str) -> str:
     return render(RouteView(table, "lpt", ranks_per_node=8), Screen())
 
 
-def measure_alone(mesh: str) -> tuple[float, float]:
+def measure_alone(mesh: str, *flags: str) -> tuple[float, float]:
     """Return seconds and peak memory in GiB of the large summary, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, __file__, mesh], capture_output=True, check=True, text=True, timeout=600
+        [sys.executable, __file__, mesh, *flags], capture_output=True, check=True, text=True, timeout=600
     )
     time, memory = done.stdout.split()
     return float(time), float(memory)
@@ -91,6 +99,10 @@ def measure() -> Iterator[Measurement]:
             few = workload(10_000, mesh)
             each = median(seconds(lambda: summarize(few, ONE_PARENT)) for _ in range(3)) / 10_000  # noqa: B023 - called at once
             yield Measurement(f"time an item, {LARGE:,} items / 10,000 items", 1.5, time / LARGE / each)
+    for mesh in ALIKE:
+        time, memory = measure_alone(mesh, "alike")
+        yield Measurement(f"summary of {LARGE:,} items that replicas share, {mesh}", 60, time, "s")
+        yield Measurement("its peak memory", 4, memory, "GiB")
     for mesh in (SMALL, "cp=8,tp=8", "tp=64"):
         data = workload(1000, mesh)
         loaded = load_workload(data, Place("workload"))
@@ -104,7 +116,7 @@ def measure() -> Iterator[Measurement]:
 if __name__ == "__main__":
     import resource
 
-    large = workload(LARGE, sys.argv[1])
+    large = alike(LARGE) if "alike" in sys.argv else workload(LARGE, sys.argv[1])
     start = perf_counter()
     summarize(large, sys.argv[1])
     taken = perf_counter() - start

@@ -32,5 +32,11 @@ class Layout(Protocol):
         Tokens up to that end are on the same rank at ascending local indices.
         """
 
+    def neighbours(self, token: int, stop: int) -> tuple[int, int, int]:
+        """Return how chunks follow each other from `token`, which starts one, up to `stop`.
+
+        (step, count, size): `count` whole chunks of `size` tokens each, whose CP ranks are `step` apart.
+        """
+
     def held(self, cp_rank: int) -> list[tuple[int, int]]:
         """Return the token ranges `[start, stop)` of a CP rank, in its local order."""

@@ -33,6 +33,10 @@ class Contiguous:
         cp_rank, local = divmod(token, self._slice)
         return cp_rank, local, (cp_rank + 1) * self._slice
 
+    def neighbours(self, token: int, stop: int) -> tuple[int, int, int]:
+        """Return step, count and size of the whole slices from `token` up to `stop`."""
+        return 1, (stop - token) // self._slice, self._slice
+
     def held(self, cp_rank: int) -> list[tuple[int, int]]:
         """Return the one slice of a CP rank."""
         return [(cp_rank * self._slice, (cp_rank + 1) * self._slice)]

@@ -43,6 +43,14 @@ class Zigzag:
             return chunk, local, end
         return 2 * self._cp - 1 - chunk, local + size, end
 
+    def neighbours(self, token: int, stop: int) -> tuple[int, int, int]:
+        """Return step, count and size of the whole chunks from `token` to `stop`; ranks rise, then fall."""
+        document = bisect_right(self._starts, token) - 1
+        size = self._lengths[document] // (2 * self._cp)
+        chunk = (token - self._starts[document]) // size
+        step, last = (1, self._cp) if chunk < self._cp else (-1, 2 * self._cp)
+        return step, min((stop - token) // size, last - chunk), size
+
     def held(self, cp_rank: int) -> list[tuple[int, int]]:
         """Return two chunks of each document."""
         ranges: list[tuple[int, int]] = []
