@@ -131,7 +131,7 @@ def test_a_module_that_is_stripped(hpplan: Runner) -> None:
         "  in           x: all-gather over tp, dim 1 (S(1) -> R)\n"
         "  out          z: reduce-scatter over tp, dim 1 (P(sum) -> S(1))\n"
         "  normalizing  ep-strip: boundary_classes: DeepseekV3MLP -> (absent)\n"
-        f"               The forward that {EP} gives l.1.mlp calls it itself "
+        f"               The forward that {EP} gives the module above calls it itself "
         "(strip pattern 'shared_experts').\n"
         f"               rule     {EP}\n"
         "               pattern  shared_experts\n"
