@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from hpplan.documents.natural import NaturalKey
 
+Shape = tuple[str | None, ...]
+"""The parts of a name, with None for each number."""
+
 _Numbers = tuple[str, ...]
 
 
@@ -23,15 +26,19 @@ def fold(names: Iterable[str]) -> list[str]:
     >>> fold(["layers.3.mlp", "layers.4.mlp", "layers.5.mlp", "norm"])
     ['layers.{3..5}.mlp', 'norm']
     """
-    by_shape: dict[tuple[str | None, ...], set[_Numbers]] = {}
+    by_shape: dict[Shape, set[_Numbers]] = {}
     for name in names:
-        parts = name.split(".")
-        shape = tuple(None if _is_number(part) else part for part in parts)
-        by_shape.setdefault(shape, set()).add(tuple(part for part in parts if _is_number(part)))
+        numbers = tuple(part for part in name.split(".") if _is_number(part))
+        by_shape.setdefault(shape_of(name), set()).add(numbers)
     folded = [
         ".".join(_filled(shape, sets)) for shape, numbers in by_shape.items() for sets in _boxes(numbers)
     ]
     return sorted(folded, key=folded_key)
+
+
+def shape_of(name: str) -> Shape:
+    """Return what names have in common that differ only in numbers."""
+    return tuple(None if _is_number(part) else part for part in name.split("."))
 
 
 def folded_key(pattern: str) -> NaturalKey:
@@ -57,7 +64,7 @@ def _boxes(numbers: set[_Numbers]) -> list[tuple[frozenset[str], ...]]:
     return [(frozenset(firsts), *box) for rests, firsts in alike.items() for box in _boxes(set(rests))]
 
 
-def _filled(shape: tuple[str | None, ...], sets: tuple[frozenset[str], ...]) -> list[str]:
+def _filled(shape: Shape, sets: tuple[frozenset[str], ...]) -> list[str]:
     left = iter(sets)
     return [_spelled(next(left)) if part is None else part for part in shape]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hpplan.checks import (
     ambiguous_dimension,
@@ -20,15 +20,19 @@ from hpplan.checks import (
     feature_exchange,
     foreign_routes,
     frozen_param_not_sharded,
+    ignored_plan_overrides,
     mesh_dims_disagree,
+    normalization_disagrees,
     one_sided_contract,
     out_names_disagree,
     output_changed,
     rule_without_effect,
     shadowed_pattern,
     target_class_not_external,
+    target_given_twice,
     unknown_field,
     unknown_placement_axis,
+    unknown_strategy_kind,
     unmatched_strip_pattern,
     unreduced_output,
     unusable_parallel_dims,
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hpplan.checks.subject import Subject
-    from hpplan.diagnostics import Code, Diagnostic
+    from hpplan.diagnostics import Code, Diagnostic, Place
 
 
 class Check(Protocol):
@@ -69,6 +73,7 @@ CHECKS: tuple[Check, ...] = (
     mesh_dims_disagree,
     unusable_parallel_dims,
     frozen_param_not_sharded,
+    normalization_disagrees,
     class_contracts_differ,
     out_names_disagree,
     one_sided_contract,
@@ -82,8 +87,29 @@ CHECKS: tuple[Check, ...] = (
     target_class_not_external,
     unmatched_strip_pattern,
     far_reaching_pattern,
+    target_given_twice,
     feature_exchange,
 )
+
+
+class RulesCheck(Protocol):
+    """A file of this package that checks files with rules or strategies, plan or no plan."""
+
+    @property
+    def CODES(self) -> tuple[Code, ...]:  # noqa: N802 - a constant of the file
+        """What the check may yield."""
+
+    def check_rules(self, data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
+        """Yield the findings, by path; the data has any shape."""
+
+
+RULES_CHECKS: tuple[RulesCheck, ...] = (
+    unknown_field,
+    ignored_plan_overrides,
+    target_given_twice,
+    unknown_strategy_kind,
+)
+"""Checks of the text of rules and strategies, in the order they run."""
 
 
 def declared_codes() -> tuple[Code, ...]:
@@ -92,7 +118,9 @@ def declared_codes() -> tuple[Code, ...]:
     from hpplan.plan.codes import CODES as OF_PLANS
     from hpplan.routing.codes import CODES as OF_ROUTING
 
-    ours = [*foreign_routes.CODES, *(code for check in CHECKS for code in check.CODES)]
+    of_plans = [code for check in CHECKS for code in check.CODES]
+    of_rules = [code for check in RULES_CHECKS for code in check.CODES]
+    ours = dict.fromkeys([*foreign_routes.CODES, *of_plans, *of_rules])
     borrowed = {*OF_DOCUMENTS, *OF_PLANS, *OF_ROUTING}
     return (*OF_DOCUMENTS, *OF_PLANS, *OF_ROUTING, *(code for code in ours if code not in borrowed))
 

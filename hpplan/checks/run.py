@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpplan.checks import foreign_routes, unknown_field
+from hpplan.checks import foreign_routes
 from hpplan.checks.feature_exchange import check_workload
 from hpplan.checks.partial import Partial, SoundRules, salvage, sound_rules
-from hpplan.checks.registry import CHECKS, SHAPE_CHECKS
+from hpplan.checks.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 from hpplan.checks.subject import Subject
 from hpplan.errors import InvalidInput
 from hpplan.passes.resolution import resolve_rules
@@ -74,14 +74,14 @@ class CheckRun:
 
     def use_rules(self, document: Document) -> None:
         """Check plans against the rules in a document instead of their own."""
-        self.findings.extend(unknown_field.check_rules(document.data, document.place))
+        self._check_text_of_rules(document)
         sound = self._sound_rules(document)
         self._rules = sound.rules
         self._broken |= {"rules" if name in _LISTS else name for name in sound.broken}
 
     def use_strategies(self, document: Document) -> None:
         """Let the strategies in a document join the others, and win."""
-        self.findings.extend(unknown_field.check_rules(document.data, document.place))
+        self._check_text_of_rules(document)
         try:
             self._declared = load_strategies(document)
         except InvalidInput as failure:
@@ -181,7 +181,7 @@ class CheckRun:
         return found
 
     def _check_rules(self, document: Document) -> None:
-        self.findings.extend(unknown_field.check_rules(document.data, document.place))
+        self._check_text_of_rules(document)
         sound = self._sound_rules(document)
         if sound.broken & {"strategies", "model_type"}:
             return
@@ -191,8 +191,12 @@ class CheckRun:
         _, warnings = resolve_rules(nothing, rules.rules, table, self.model_type or rules.model_type)
         self.findings.extend(item for item in warnings if item.code is UNRESOLVED_TARGET)
 
+    def _check_text_of_rules(self, document: Document) -> None:
+        for check in RULES_CHECKS:
+            self.findings.extend(check.check_rules(document.data, document.place))
+
     def _check_strategies(self, document: Document) -> None:
-        self.findings.extend(unknown_field.check_rules(document.data, document.place))
+        self._check_text_of_rules(document)
         try:
             load_strategies(document)
         except InvalidInput as failure:

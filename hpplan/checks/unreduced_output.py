@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from hpplan.checks.folding import fold, shape_of
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.documents.natural import natural_key
 from hpplan.plan.fqn import matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from hpplan.checks.folding import Shape
     from hpplan.checks.subject import Subject
     from hpplan.plan.model import Entry
 
@@ -28,6 +31,8 @@ normalization record, or, in a plan without one, from the strip patterns of the 
 entries that say `is_boundary: false` on their own, the expert-parallel targets themselves, and external-state
 classes: their contract is no longer carried out, so it must not promise a reduction.
 
+Modules that differ only in their numbers are reported once, at the first of them.
+
 ## Why it hurts
 Each rank goes on with its own part of the sum. The loss is finite, and wrong.
 
@@ -42,10 +47,23 @@ model.layers.0.mlp:
 ## What to do
 Keep the boundary. Where the forward that took its place reduces on its own, say so: write the placement that
 it leaves its output in as `out_src`.
+
+A plan that was normalized with `--bare` has no record of which modules a forward above them calls: validate
+it with the rules that it was normalized with, `hpplan validate PLAN --rules FILE`.
 """,
 )
 
 CODES: tuple[Code, ...] = (UNREDUCED_OUTPUT,)
+
+
+class _Partial(NamedTuple):
+    """What modules have in common that are reported together."""
+
+    shape: Shape
+    tensor: str
+    axis: str
+    placement: str
+    gone: bool
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -55,8 +73,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         return
     plan = subject.plan
     owned = None
+    found: dict[_Partial, list[str]] = {}
     for fqn, entry in subject.normalized.plan.param_plan.items():
-        if entry.get("is_boundary") is not False:
+        if entry.get("is_boundary") is not False or fqn in subject.unsure:
             continue
         partial = list(_partial(entry, axes))
         if not partial:
@@ -65,15 +84,26 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             owned = _Owned(subject)
         if owned.has(fqn):
             continue
-        goes = "is" if plan.param_plan[fqn].get("is_boundary") is False else "will be"
+        gone = plan.param_plan[fqn].get("is_boundary") is False
         for tensor, axis in partial:
-            yield Diagnostic(
-                UNREDUCED_OUTPUT,
-                f"`{tensor}` of '{fqn}' is {entry['out_src'][tensor][axis]} along `{axis}`, "
-                f"and the boundary that would reduce it {goes} stripped",
-                plan.place.at("param_plan", fqn, "out_src", tensor, axis),
-                hint="keep the boundary, or write the placement that forward leaves its output in",
-            )
+            partial_sum = _Partial(shape_of(fqn), tensor, axis, entry["out_src"][tensor][axis], gone)
+            found.setdefault(partial_sum, []).append(fqn)
+    for (_, tensor, axis, placement, gone), fqns in found.items():
+        names = ", ".join(f"'{name}'" for name in fold(fqns))
+        first = min(fqns, key=natural_key)
+        yield Diagnostic(
+            UNREDUCED_OUTPUT,
+            f"`{tensor}` of {names} is {placement} along `{axis}`, "
+            f"and the boundary that would reduce it {'is' if gone else 'will be'} stripped",
+            plan.place.at("param_plan", first, "out_src", tensor, axis),
+            hint=_BARE_HINT if gone and "normalization" not in plan.data else _HINT,
+        )
+
+
+_HINT = "keep the boundary, or write the placement that forward leaves its output in"
+_BARE_HINT = (
+    f"if the plan was normalized with --bare, validate it with its rules (--rules FILE); else {_HINT}"
+)
 
 
 def _partial(entry: Entry, axes: frozenset[str]) -> Iterator[tuple[str, str]]:

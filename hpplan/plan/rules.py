@@ -25,7 +25,7 @@ CONDITIONS = ("ep", "cp", "low_precision")
 MATCH_FIELDS = ("fqns", "match", "fqn")
 """Where a record says what it matches; the first that is there and not empty counts."""
 
-_TARGET_FIELDS = {
+TARGET_FIELDS = {
     "local_compute": ("local_compute_fn", "local_compute_target"),
     "inner_wrapper": ("inner_wrapper", "inner_wrapper_target"),
     "replace": ("replace_module", "replace_target", "factory"),
@@ -161,7 +161,7 @@ def _rules(
         given = {name: value for name, value in item.items() if value is not None}
         fields = {
             role: name
-            for role, names in _TARGET_FIELDS.items()
+            for role, names in TARGET_FIELDS.items()
             if (name := next((name for name in names if name in given), None)) is not None
         }
         targets = {role: _target(given[name], here.at(name), problems) for role, name in fields.items()}

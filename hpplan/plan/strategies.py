@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOE_EP_ROUTED = "moe_ep_routed"
 CP_ATTENTION = "cp_attention"
+KINDS = (MOE_EP_ROUTED, CP_ATTENTION)
+"""What strategies do: a forward that routes tokens to experts, and a wrapper around attention."""
 
 STRATEGY_SCHEMA = record(
     {

@@ -91,7 +91,7 @@ def test_every_kind_in_order_has_no_finding() -> None:
         ({"rules": [], "strategy": []}, "unknown-field"),
         ({"rules": [{"match": "a", "local_compute_fn": "mycompany.f"}]}, "unresolved-target"),
         ({"strategies": [{"target": "mycompany.f"}]}, "missing-field"),
-        ({"strategies": [{"target": "a.f", "kind": "k", "class": "M"}]}, "unknown-field"),
+        ({"strategies": [{"target": "a.f", "kind": "moe_ep_routed", "class": "M"}]}, "unknown-field"),
         ({**WORKLOAD, "sequence": {"length": 8, "cp_layout": "ring"}}, "unknown-cp-layout"),
         ({**PLAN, "feature_exchange": {**WORKLOAD, "dtype": "int3"}}, "unknown-dtype"),
         ({**PLAN, "parallel_dims": {"ep_size": 3}}, "ep-does-not-divide"),
@@ -153,7 +153,8 @@ def test_strategies_of_a_file_join_the_others() -> None:
     strategies = {"strategies": [{"target": "mycompany.f", "kind": "moe_ep_routed"}]}
     assert found(("p", PLAN), rules=rules) == [("rules", "unresolved-target")]
     assert found(("p", PLAN), rules=rules, strategies=strategies) == []
-    assert found(("p", PLAN), strategies={"strategies": [{"kind": "k"}]}) == [("strategies", "missing-field")]
+    without_target = {"strategies": [{"kind": "cp_attention"}]}
+    assert found(("p", PLAN), strategies=without_target) == [("strategies", "missing-field")]
 
 
 def test_a_broken_plugin_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,3 +196,24 @@ def test_normalizing_would_settle_it() -> None:
         messages.append((finding.message.partition("; ")[2], finding.hint))
     assert messages[0][0] == "normalizing does not settle this"
     assert messages[1] == ("normalizing settles this", "run `hpplan normalize`")
+
+
+def test_a_bare_plan_must_be_validated_with_its_rules() -> None:
+    """Without its record a plan looks broken in every layer; people must be told what is missing."""
+    partial = {"out_src": {"y": {"tp": "P(sum)"}}, "out_dst": {"y": {"tp": "R"}}, "is_boundary": False}
+    plan = {
+        "mesh_dim_names": ["tp"],
+        "boundary_classes": {},
+        "param_plan": {f"l.{layer}.mlp": partial for layer in range(3)},
+    }
+    hints = []
+    for record in (None, {}):
+        run = CheckRun()
+        data = plan if record is None else {**plan, "normalization": record}
+        run.check(parse_document(json.dumps(data).encode(), "p"))
+        (finding,) = run.findings
+        assert finding.message.startswith("`y` of 'l.{0..2}.mlp' is P(sum) along `tp`, and")
+        hints.append(finding.hint or "")
+    assert "--bare" in hints[0]
+    assert "--rules FILE" in hints[0]
+    assert "--bare" not in hints[1]

@@ -1,0 +1,78 @@
+"""target-given-twice: two spellings of one field that say different things."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hpplan.checks.related import noted
+from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.rules import TARGET_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.checks.subject import Subject
+    from hpplan.diagnostics import Place
+
+TARGET_GIVEN_TWICE = Code(
+    "HP317",
+    "target-given-twice",
+    "warning",
+    """\
+## What it finds
+A rule that has one target under two names, and a different one under each: `local_compute_fn` and
+`local_compute_target`, `inner_wrapper` and `inner_wrapper_target`, or two of `replace_module`,
+`replace_target` and `factory`. The names are those of HyperParallel's YAML and of its IR, for the same thing.
+Two that say the same are no finding.
+
+## Why it hurts
+The first name counts, and the other target is passed over without a word.
+
+## Example
+```yaml
+rules:
+  - match: "*.mlp"
+    local_compute_fn: mycompany.moe.fast_ep_compute_fn
+    local_compute_target: mycompany.moe.safe_ep_compute_fn
+```
+
+## What to do
+Remove the target that is not meant.
+""",
+)
+
+CODES: tuple[Code, ...] = (TARGET_GIVEN_TWICE,)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Yield each target that a record of the plan passes over."""
+    for field in ("module_overrides", "injections"):
+        yield from _records(subject.plan.data.get(field), subject.plan.place.at(field))
+
+
+def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
+    """Yield each target that a rule of a file passes over, whatever shape the rest has."""
+    field = "rules" if "rules" in data else "plan_overrides"
+    yield from _records(data.get(field), place.at(field))
+
+
+def _records(records: object, place: Place) -> Iterator[Diagnostic]:
+    for index, item in enumerate(records if isinstance(records, list) else ()):
+        if not isinstance(item, dict):
+            continue
+        for names in TARGET_FIELDS.values():
+            first, *others = [name for name in names if item.get(name) is not None] or [""]
+            for name in others:
+                if _target(item[name]) != _target(item[first]):
+                    yield Diagnostic(
+                        TARGET_GIVEN_TWICE,
+                        f"`{name}` says '{_target(item[name])}', which `{first}` overrides",
+                        place.at(index, name),
+                        hint="remove the one that is not meant",
+                        related=(noted(place.at(index, first), "this one counts"),),
+                    )
+
+
+def _target(target: object) -> object:
+    """Return the dotted name of a target, in either of its forms."""
+    return target.get("_target_", target.get("target")) if isinstance(target, dict) else target
