@@ -57,6 +57,7 @@ def test_killed_or_gone_rank_is_named(
     _check(ran, 3, f"rank {lost} is lost: it exited or died while the others were {doing}", lost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", [0, 2])
 def test_hanging_rank_is_named_and_ends_too(tmp_path: Path, arguments: list[str], lost: int) -> None:
     """A rank that hangs in Python is given up by the others, and ends itself when it hears of that."""
@@ -66,6 +67,7 @@ def test_hanging_rank_is_named_and_ends_too(tmp_path: Path, arguments: list[str]
     assert (ran[lost].status, ran[lost].stderr) == (3, "")
 
 
+@pytest.mark.slow
 def test_stopped_rank_is_named(tmp_path: Path, arguments: list[str]) -> None:
     """A process that the kernel does not run answers nothing at all."""
     ran = run_command(job(4, tmp_path), [arguments] * 4, sabotage.at_collective, 1, 2, "stop", stuck=1)
