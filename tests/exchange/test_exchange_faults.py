@@ -64,6 +64,7 @@ def test_micro_batch_that_one_rank_cannot_plan_ends_all() -> None:
     assert second.error.startswith("InvalidInput: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "words"),
     [("exit", "rank 1 is lost: it exited or died"), ("hang", "rank 1 is lost: it did not follow within 2 s")],
