@@ -39,6 +39,44 @@ def test_the_hooks_run(hpplan: Runner, hooks: dict[str, dict[str, Any]], tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("path", "taken_by"),
+    [
+        ("plans/deepseek_v3.yaml", "both"),
+        ("sample_plans/deepseek_v3.yaml", "both"),
+        ("training/plans/v2/llama.yml", "both"),
+        ("llama_plan/stage_0.json", "both"),
+        ("my_plan.yaml", "both"),
+        ("configs/plan.json", "both"),
+        ("codegen_meta.json", "both"),
+        ("out/llama/codegen_meta.json", "both"),
+        ("out/deepseek_v3.codegen_meta.json", "both"),
+        ("sample_plans/broken/foreign-routes.yaml", "both"),
+        ("my_plan.rules.yaml", "validate"),
+        ("plans/llama.rules.yaml", "validate"),
+        ("plans/rules.yaml", "validate"),
+        ("plans/llama.strategies.yml", "validate"),
+        ("sample_plans/workloads/mixed.yaml", "validate"),
+        ("plans/llama.workload.yaml", "validate"),
+        ("plans/llama.routes.json", "validate"),
+        ("plans/routes/llama.json", "validate"),
+        ("plans/README.md", "none"),
+        ("sample_plans/batches/qwen3_vl.jsonl", "none"),
+        ("plans.d/x.yaml", "none"),
+        ("configs/train.yaml", "none"),
+        ("my_plan.yaml.bak", "none"),
+        ("floorplans/x.yaml", "none"),
+    ],
+)
+def test_the_files_that_the_hooks_take(hooks: dict[str, dict[str, Any]], path: str, taken_by: str) -> None:
+    """A plan that no hook looks at is not checked; normalizing what is no plan fails the commit."""
+    takes = {
+        name: bool(re.search(hook["files"], path) and not re.search(hook.get("exclude", "^$"), path))
+        for name, hook in hooks.items()
+    }
+    assert takes == {"hpplan-normalize": taken_by == "both", "hpplan-validate": taken_by != "none"}
+
+
+@pytest.mark.parametrize(
     ("words", "completed"),
     [
         ("hpplan val", "plain,validate"),
