@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +28,17 @@ F = TypeVar("F", bound="Callable[..., Any]")
 MESH_EXAMPLE = "--mesh dp=2,cp=2,tp=4,sp"
 
 
+class FiniteFloat(click.FloatRange):
+    """A number within a range; `nan` and `inf` are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - click's own
+        """Return the number, or fail as click does."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
 def routing_options(function: F) -> F:
     """Add the options that say what to route: mesh, workload, layout, granularity, assignment, padding."""
     for option in (
@@ -39,7 +51,7 @@ def routing_options(function: F) -> F:
         click.option("--pad", is_flag=True, help="Round the sequence length up instead of refusing it."),
         click.option(
             "--load-factor",
-            type=click.FloatRange(min=1.0),
+            type=FiniteFloat(min=1.0),
             metavar="F",
             help="How far above the best bound 'local' lets a load go. Default: 1.25.",
         ),

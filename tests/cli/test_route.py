@@ -400,3 +400,16 @@ def test_samples_route_on_the_mesh_they_name(hpplan: Runner, root: Path) -> None
         grids = [line.partition("# grid ")[2].split(" x ") for line in text.splitlines() if "# grid " in line]
         products = [int(t) * int(h) * int(w) // 4 for t, h, w in grids]
         assert products == [item.rows for batch in workload.batches for item in batch.items]
+
+
+@pytest.mark.parametrize("command", ["route", "compile", "exec"])
+@pytest.mark.parametrize("factor", ["nan", "inf", "-inf", "0.99", "x"])
+def test_load_factor_is_a_finite_number(hpplan: Runner, tmp_path: Path, command: str, factor: str) -> None:
+    """A load factor that is no number ends in a traceback, or is taken."""
+    path = tmp_path / "w.yaml"
+    path.write_text(WORKLOAD)
+    out = ["-o", str(tmp_path / "out")] if command == "compile" else []
+    result = hpplan(command, str(path), *MESH, "--assign", "local", "--load-factor", factor, *out)
+    assert (result.status, result.stdout) == (2, "")
+    assert "--load-factor" in result.stderr
+    assert "Traceback" not in result.stderr

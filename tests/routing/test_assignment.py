@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -70,3 +71,11 @@ def test_unknown_policy() -> None:
     """A misspelt policy is taken for the default."""
     with pytest.raises(ValueError, match="no assignment policy is called 'best'"):
         buckets([1, 2], "best")
+
+
+@pytest.mark.parametrize("factor", [math.nan, math.inf, 0.5])
+def test_unusable_load_factor(factor: float) -> None:
+    """A load factor that is no number ends in a traceback, or assigns as it likes."""
+    workload = load_workload({"sequence": {"length": 8}, "items": []}, Place("w"))
+    with pytest.raises(ValueError, match="load factor"):
+        plan_routes(parse_mesh("cp=2"), workload, assign="local", load_factor=factor)
