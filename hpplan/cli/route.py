@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     "--node-bandwidth",
     type=float,
     metavar="GB/S",
-    help="Of a rank's link to ranks of its own node, for --compare. Default: that of --bandwidth.",
+    help="Of a rank's link to ranks of its own node, for --compare. What stays in the node and what leaves "
+    "it move one after the other: their times add up. Default: that of --bandwidth.",
 )
 @click.option(
     "--compare",

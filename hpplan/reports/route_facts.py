@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.reports.quantities import duration, share, size
+from hpplan.routing.comparison import leaves_out, records_needed
 
 if TYPE_CHECKING:
     from hpplan.reports.route_view import RouteView
@@ -63,7 +64,10 @@ def totals_of(view: RouteView) -> Facts:
 
     least = amount(traffic.least_rows_leaving)
     saved = traffic.rows_leaving - traffic.least_rows_leaving
-    if saved:
+    incomplete = records_needed(view.table)
+    if incomplete:
+        least += f" to owners; {leaves_out(incomplete)}"
+    elif saved:
         part = share(saved, traffic.rows_leaving)
         least += f"; row granularity saves {amount(saved)} ({part})"
     load = traffic.producer_load

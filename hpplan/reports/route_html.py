@@ -11,7 +11,7 @@ from hpplan.reports.quantities import duration, share, short_count, size
 from hpplan.reports.route_facts import plural, setting_of, totals_of
 from hpplan.reports.route_items import items_table
 from hpplan.reports.route_style import STYLE
-from hpplan.routing.comparison import Links, compare
+from hpplan.routing.comparison import Links, compare, leaves_out, records_needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +68,7 @@ def _cards(view: RouteView) -> str:
     traffic = view.traffic
     load = traffic.producer_load
     saved = traffic.rows_leaving - traffic.least_rows_leaving
+    incomplete = records_needed(view.table)
     peak = traffic.largest_receiver
     cards = [
         (
@@ -77,8 +78,11 @@ def _cards(view: RouteView) -> str:
         ),
         (
             "row granularity would save",
-            share(saved, traffic.rows_leaving),
-            f"{plural(saved, 'row')} of what leaves",
+            *(
+                ("nothing", leaves_out(incomplete).replace("row granularity", "it"))
+                if incomplete
+                else (share(saved, traffic.rows_leaving), f"{plural(saved, 'row')} of what leaves")
+            ),
         ),
         (
             "busiest producer",

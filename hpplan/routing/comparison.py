@@ -9,23 +9,29 @@ from hpplan.routing.traffic import Link, pattern_of
 from hpplan.routing.transfers import BatchRoutes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.transfers import Granularity
+
+_NAMED = 8
 
 Move = tuple[int, int, int]
 """Source and destination, both global ranks, and rows."""
 
 
 class Links(NamedTuple):
-    """What the ranks are connected with. Without `node_bandwidth` every link is like those between nodes."""
+    """What the ranks are connected with.
+
+    A rank moves what stays in its node and what leaves it one after the other:
+    with the same bandwidth for both, a node makes no difference to the time.
+    """
 
     link: Link | None = None
     """Of a rank to ranks of other nodes."""
     ranks_per_node: int | None = None
     node_bandwidth: float | None = None
-    """GB/s of a rank to ranks of its node, each way."""
+    """GB/s of a rank to ranks of its node, each way; None: that of `link`."""
 
 
 class Step(NamedTuple):
@@ -75,10 +81,17 @@ class Comparison:
     ways: tuple[Way, ...]
     links: Links
     row_bytes: int
+    incomplete: tuple[int, ...] = ()
+    """Ids of items of which only `record` brings all rows to their explicit destinations."""
 
     @property
     def best(self) -> Way:
-        """The least time, else the least rows of busiest ranks; then the least rows; then the simplest."""
+        """The way to take: `record` where only that is complete.
+
+        Otherwise the least time, or rows of busiest ranks without a link; then the least rows; then the simplest.
+        """
+        if self.incomplete:
+            return self.ways[0]
         if self.links.link is not None:
             return min(self.ways, key=lambda way: (way.seconds or 0.0, way.rows))
         return min(self.ways, key=lambda way: (way.busiest_rows, way.rows))
@@ -86,6 +99,8 @@ class Comparison:
     @property
     def reason(self) -> str:
         """Say why the best is the best."""
+        if self.incomplete:
+            return f"the ways are not equivalent: {leaves_out(self.incomplete)}"
         best = self.best
         by_time = self.links.link is not None
         others = [way for way in self.ways if way is not best]
@@ -117,6 +132,7 @@ class Comparison:
                 }
                 for way in self.ways
             ],
+            "row_leaves_out_items": list(self.incomplete),
             "take": self.best.name,
             "reason": self.reason,
         }
@@ -140,7 +156,20 @@ def compare(table: RoutingTable, links: Links) -> Comparison:
     if mesh.cp > 1 and mesh.tp > 1 and not mesh.sp and not explicit:
         summary = "owned rows once to each CP coordinate, then an all-gather in its TP group"
         ways.append(Way("cp-once", summary, (row.step(_once), row.step(_gather))))
-    return Comparison(tuple(ways), links, table.workload.row_bytes)
+    return Comparison(tuple(ways), links, table.workload.row_bytes, records_needed(table))
+
+
+def records_needed(table: RoutingTable) -> tuple[int, ...]:
+    """Return the ids of items that row granularity would cut short, of all parents, ascending."""
+    known = {id(routes): routes for _, routes in table.parents}
+    return tuple(sorted({item for routes in known.values() for item in routes.records_needed}))
+
+
+def leaves_out(items: Sequence[int]) -> str:
+    """Say what row granularity does to items with explicit destinations that are not their owners."""
+    named = ", ".join(map(str, items[:_NAMED])) + (", …" if len(items) > _NAMED else "")
+    many = "item" if len(items) == 1 else "items"
+    return f"row granularity leaves out rows of {many} {named} that explicit destinations ask for"
 
 
 class _Group:
@@ -237,14 +266,8 @@ def _step(moves: Iterable[Move], links: Links, row_bytes: int) -> Step:
     busiest = _most(sent, received)
     seconds = None
     if links.link is not None:
-        seconds = links.link.seconds(busiest * row_bytes)
-        if per_node is not None and links.node_bandwidth is not None:
-            inside = Link(links.node_bandwidth, links.link.latency)
-            stays = (_less(sent, sent_away), _less(received, received_away))
-            seconds = max(
-                links.link.seconds(_most(sent_away, received_away) * row_bytes),
-                inside.seconds(_most(*stays) * row_bytes),
-            )
+        slower = max(_weighted(sent, sent_away, links), _weighted(received, received_away, links))
+        seconds = links.link.seconds(slower * row_bytes)
     return Step(rows_moved, away, busiest, seconds)
 
 
@@ -252,5 +275,13 @@ def _most(*amounts: dict[int, int]) -> int:
     return max((max(amount.values(), default=0) for amount in amounts), default=0)
 
 
-def _less(amounts: dict[int, int], away: dict[int, int]) -> dict[int, int]:
-    return {rank: rows - away.get(rank, 0) for rank, rows in amounts.items()}
+def _weighted(amounts: dict[int, int], away: dict[int, int], links: Links) -> float:
+    """Return the rows of the slowest rank; those within its node count by how much faster they move."""
+    if links.link is None or links.ranks_per_node is None or links.node_bandwidth is None:
+        return max(amounts.values(), default=0)
+    ratio = links.link.bandwidth / links.node_bandwidth
+    if ratio == 1:
+        return max(amounts.values(), default=0)
+    return max(
+        (away.get(rank, 0) + (rows - away.get(rank, 0)) * ratio for rank, rows in amounts.items()), default=0
+    )

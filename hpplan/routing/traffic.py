@@ -24,7 +24,7 @@ class Link(NamedTuple):
     latency: float = 0.0
     """Microseconds."""
 
-    def seconds(self, size: int) -> float:
+    def seconds(self, size: float) -> float:
         """Return the time in seconds of moving `size` bytes."""
         return size / (self.bandwidth * 1e9) + self.latency / 1e6
 

@@ -126,6 +126,23 @@ class BatchRoutes:
                 found.append(Part(range(rank, rank + 1), rows, sum(stop - start for start, stop in rows)))
         return found
 
+    @cached_property
+    def records_needed(self) -> tuple[int, ...]:
+        """Ids of items with explicit destinations that row granularity would cut short, ascending.
+
+        Either a destination owns none of the item's tokens, so that it would get nothing; or an
+        owner is left out, so that its rows would reach nobody. Whole records bring them all.
+        """
+        found: list[int] = []
+        shard_of = self.ownership.shard_of
+        for _, item in self.produced() if self.explicit else ():
+            ranks = self.explicit.get(item.item_id)
+            if ranks:
+                owners = {run[0] for run in self.ownership.runs(item.spans)}
+                if owners != {shard_of(rank) for rank in ranks}:
+                    found.append(item.item_id)
+        return tuple(sorted(found))
+
     def destinations(self, item: Item) -> list[int]:
         """Return the parent ranks that an item goes to, ascending.
 

@@ -134,13 +134,24 @@ def test_nodes_and_links() -> None:
     found = comparison("cp=2,tp=2", PAIR, links)
     assert [way.rows_between_nodes for way in found.ways] == [36, 22, 11]
     record, row, once = (way.seconds for way in found.ways)
-    # 20 rows of 2 bytes leave the node of rank 0 as records; inside it 10 rows at ten times the speed.
-    assert record == pytest.approx(40e-9)
-    assert row == pytest.approx(28e-9)
+    # 20 rows of 2 bytes leave the node of rank 0 as records, then 10 stay in it at ten times the speed.
+    assert record == pytest.approx(40e-9 + 2e-9)
+    # As owned rows, it sends 14 to the other node and 3 to its neighbour.
+    assert row == pytest.approx(28e-9 + 0.6e-9)
     # 7 rows between nodes, then 7 rows inside one.
     assert once == pytest.approx(14e-9 + 1.4e-9)
     assert found.best.name == "cp-once"
     assert found.to_data()["take"] == "cp-once"
+
+
+def test_the_bandwidth_inside_nodes_is_that_between_them_by_default() -> None:
+    """Giving the default in so many words changes the estimate."""
+    link = Link(3.0, 7.0)
+    seconds = [
+        [way.seconds for way in comparison("cp=2,tp=2", PAIR, links).ways]
+        for links in (Links(link), Links(link, 2), Links(link, 2, 3.0))
+    ]
+    assert seconds[0] == seconds[1] == seconds[2]
 
 
 def test_latency_speaks_for_one_collective() -> None:
@@ -160,6 +171,27 @@ def test_no_third_way_with_explicit_destinations() -> None:
     """Explicit destinations say who receives; sending elsewhere first would break them."""
     one = workload((0, 4), buckets=[[0], [], [], []], destinations={0: [0, 3]})
     assert len(comparison("cp=2,tp=2", one).ways) == 2
+
+
+@pytest.mark.parametrize(
+    ("destinations", "missing"),
+    [
+        ({0: [0, 1]}, (0,)),  # rank 1 owns nothing of tokens 0 to 3
+        ({0: [0], 1: [2]}, (1,)),  # item 1 lies on ranks 1 and 2, so rows of rank 1 would reach nobody
+        ({0: [0], 1: [2, 1]}, ()),
+    ],
+)
+def test_row_granularity_is_not_taken_where_it_leaves_rows_out(
+    destinations: dict[int, list[int]], missing: tuple[int, ...]
+) -> None:
+    """Whoever takes the way that moves fewest rows loses rows that explicit destinations ask for."""
+    one = workload((0, 4), (14, 4), buckets=[[0, 1], [], [], []], destinations=destinations)
+    found = comparison("cp=2,tp=2,sp", one)
+    assert found.incomplete == missing
+    assert found.to_data()["row_leaves_out_items"] == list(missing)
+    assert found.best.name == ("record" if missing else "row")
+    if missing:
+        assert "not equivalent" in found.reason
 
 
 def test_equal_ways_take_the_simplest() -> None:
