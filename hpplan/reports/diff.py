@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.comparison import ABSENT, Layout
 from hpplan.reports.concise import visible
+from hpplan.reports.findings import dump
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ def render_json(before: str, after: str, comparison: Comparison) -> str:
         ],
         "fields": [_data(change) for change in comparison.fields],
     }
-    return json.dumps(data, indent=2) + "\n"
+    return dump(data, indent=2) + "\n"
 
 
 def _data(change: FieldChange) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def relative_path(name: str) -> str:
 def uri_of(name: str) -> str:
     """Return the relative URI of a document, or a `file` URI where it is not below the working directory."""
     path = relative_path(name)
-    return f"file://{quote(path)}" if path.startswith("/") else quote(path)
+    # The bytes of a name that is not UTF-8 are in it as surrogates, which have no UTF-8 form themselves.
+    quoted = quote(path.encode(errors="surrogateescape"))
+    return f"file://{quoted}" if path.startswith("/") else quoted
 
 
 def fingerprints(findings: Sequence[Finding], sources: Sources) -> list[str]:
@@ -75,6 +78,19 @@ def fingerprints(findings: Sequence[Finding], sources: Sources) -> list[str]:
         text = f"{key}\0{seen[key]}".encode(errors="backslashreplace")
         found.append(hashlib.sha256(text).hexdigest())
     return found
+
+
+def dump(data: Any, *, indent: int | None = None) -> str:  # noqa: ANN401 - JSON-safe data
+    """Return data as JSON, with escapes for what has no UTF-8 form, such as a file name that is not UTF-8."""
+    return json.dumps(_encodable(data), indent=indent)
+
+
+def _encodable(data: Any) -> Any:  # noqa: ANN401 - JSON-safe data
+    if isinstance(data, str):
+        return data if data.isascii() else data.encode(errors="backslashreplace").decode()
+    if isinstance(data, dict):
+        return {key: _encodable(value) for key, value in data.items()}
+    return [_encodable(item) for item in data] if isinstance(data, list) else data
 
 
 def with_hint(item: Diagnostic) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from hpplan.reports.findings import fingerprints, locate, relative_path, with_hint
+from hpplan.reports.findings import dump, fingerprints, locate, relative_path, with_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,4 +31,4 @@ def render(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
         }
         for finding, fingerprint in zip(findings, fingerprints(findings, sources), strict=True)
     ]
-    return json.dumps(issues, indent=2) + "\n"
+    return dump(issues, indent=2) + "\n"

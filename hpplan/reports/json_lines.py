@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from hpplan.reports.findings import locate
+from hpplan.reports.findings import dump, locate
 from hpplan.reports.json_list import finding_data
 
 if TYPE_CHECKING:
@@ -17,4 +16,4 @@ if TYPE_CHECKING:
 
 def render(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
     """Return a line for each finding; nothing where nothing was found."""
-    return "".join(f"{json.dumps(finding_data(finding))}\n" for finding in locate(diagnostics, sources))
+    return "".join(f"{dump(finding_data(finding))}\n" for finding in locate(diagnostics, sources))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from hpplan.reports.findings import locate
+from hpplan.reports.findings import dump, locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 def render(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
     """Return the list, sorted by file, line, column and code."""
     items = [finding_data(finding) for finding in locate(diagnostics, sources)]
-    return json.dumps(items, indent=2, ensure_ascii=True) + "\n"
+    return dump(items, indent=2) + "\n"
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:

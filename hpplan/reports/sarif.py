@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from hpplan import __version__
-from hpplan.reports.findings import fingerprints, locate, uri_of, with_hint
+from hpplan.reports.findings import dump, fingerprints, locate, uri_of, with_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +38,7 @@ def render(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
             for finding, fingerprint in zip(findings, fingerprints(findings, sources), strict=True)
         ],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return dump({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
 def _rule(code: Code) -> dict[str, Any]:

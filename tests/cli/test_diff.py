@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -80,6 +81,15 @@ def test_json(hpplan: Runner) -> None:
         "fields": [{"field": "model_type", "after": "llama"}],
     }
     assert json.loads(hpplan("diff", "b.yaml", "same.yaml", "--format", "json").stdout)["equal"] is True
+
+
+def test_a_name_that_is_not_utf8(hpplan: Runner, folder: Path) -> None:
+    """A file from another system can be compared as well."""
+    name = os.fsdecode(b"\xff.yaml")
+    (folder / name).write_text(B, encoding="utf-8")
+    assert hpplan("diff", "a.yaml", name).stdout == TEXT.replace("b.yaml", "\\udcff.yaml")
+    after: str = json.loads(hpplan("diff", "a.yaml", name, "--format", "json").stdout)["after"]
+    assert after.encode() == b"\\udcff.yaml"
 
 
 def test_standard_input(hpplan: Runner) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from itertools import product
@@ -192,6 +193,20 @@ def test_mesh(hpplan: Runner, folder: Path) -> None:
             result = hpplan("validate", "error.yaml", "--mesh", text, "--output-format", format_name)
             assert (result.status, result.stdout) == (2, "")
             assert result.stderr.startswith(says)
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_a_name_that_is_not_utf8(hpplan: Runner, folder: Path, format_name: str) -> None:
+    """A file from another system must not end the report with a traceback, or make it unreadable."""
+    name = os.fsdecode(b"\xff.yaml")
+    (folder / name).write_text(BOTH, encoding="utf-8")
+    result = hpplan("validate", name, "clean.yaml", "--output-format", format_name, "-o", "report")
+    assert (result.status, result.stdout) == (1, "")
+    report = (folder / "report").read_text(encoding="utf-8")
+    shown = {"sarif": '"%FF.yaml"', "full": "\\udcff.yaml:2:13", "junit": '"\\udcff.yaml"'}
+    assert shown.get(format_name, "udcff.yaml") in report
+    if format_name in {"json", "gitlab", "sarif"}:
+        str(json.loads(report)).encode()
 
 
 def test_broken_rules_are_findings(hpplan: Runner, folder: Path) -> None:
