@@ -39,3 +39,8 @@ def visible(text: str) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
         for character in text
     )
+
+
+def visible_lines(text: str) -> str:
+    """Return text with everything that a terminal would obey or hide as escapes, apart from line breaks."""
+    return "\n".join(visible(line) for line in text.split("\n"))

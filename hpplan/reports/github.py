@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.reports.concise import visible
+from hpplan.reports.concise import visible_lines
 from hpplan.reports.findings import locate, relative_path
 
 if TYPE_CHECKING:
@@ -44,8 +44,3 @@ def _command(finding: Finding) -> str:
     if item.hint:
         text += f"\nhint: {item.hint}"
     return f"::{_COMMANDS[item.level]} {told}::{visible_lines(text).translate(_DATA)}\n"
-
-
-def visible_lines(text: str) -> str:
-    """Return text with control characters as escapes, apart from line breaks."""
-    return "\n".join(visible(line) for line in text.split("\n"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from hpplan.reports.concise import visible_lines
 from hpplan.reports.findings import locate, with_hint
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
     from hpplan.documents.source import Sources
     from hpplan.reports.findings import Finding
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
@@ -61,15 +59,11 @@ def _case(name: str, finding: Finding) -> str:
         f"    <testcase name={_attribute(f'{finding.title} {line}:{column}')} classname={_attribute(name)} "
         f'time="0">\n'
         f'      <failure type="{item.level}" message={_attribute(with_hint(item))}>'
-        f"{escape(_allowed(chr(10).join(text)))}</failure>\n"
+        f"{escape(visible_lines(chr(10).join(text)))}</failure>\n"
         "    </testcase>\n"
     )
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_allowed(text))
-
-
-def _allowed(text: str) -> str:
-    """Return text with the characters that XML cannot hold as escapes."""
-    return _NOT_XML.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+    # What is not printable XML cannot hold, or readers turn it into something else, or terminals obey it.
+    return quoteattr(visible_lines(text))

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
@@ -105,6 +106,17 @@ def test_junit_escapes_what_xml_cannot_hold() -> None:
     xmlschema.XMLSchema(str(FIXTURES / "junit.xsd")).validate(text)
     assert "a\\x00b &lt;c&gt; &amp;" in text
     assert "\x1b" not in text
+
+
+def test_junit_holds_what_it_was_given() -> None:
+    """XML turns a carriage return into a line break, and some readers take U+0085 for one."""
+    said = "a\rb\x85c\u2028d\te\x9b31m"
+    text = renderer("junit")(*one(f"{said}\nf"))
+    assert not set(said).difference("abcde31m").intersection(text)
+    failure = ET.fromstring(text).find(".//failure")  # noqa: S314 - our own report
+    assert failure is not None
+    assert str(failure.text).endswith("a\\rb\\x85c\\u2028d\\te\\x9b31m\nf")
+    assert failure.get("message") == "a\\rb\\x85c\\u2028d\\te\\x9b31m\nf"
 
 
 def test_github_escapes_data_and_properties() -> None:
