@@ -48,5 +48,5 @@ def test_workers_that_hang_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "_MERCY", 0.5)
     begin = time.monotonic()
     assert launch.launch([], 2, 0.5, None) == 3
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 30
     assert [worker.returncode for worker in started] == [3, -9]
