@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -40,8 +41,11 @@ def command(output: Output, a: str, b: str, format_name: str, *, exit_code: bool
     only_one_standard_input((a, b))
     before, after = (read_document(path, output.sources) for path in (a, b))
     comparison = _compare(before, after)
-    render = render_json if format_name == "json" else render_text
-    output.result(render(before.source.name, after.source.name, comparison))
+    names = (before.source.name, after.source.name)
+    if format_name == "json":
+        output.result(render_json(*names, comparison))
+    else:
+        output.result(render_text(*names, comparison, color=output.use_color(sys.stdout)))
     if comparison.equal and format_name == "text":
         output.note("No differences.")
     return 1 if exit_code and not comparison.equal else 0

@@ -43,22 +43,24 @@ def command(
     """
     from hpplan.checks.registry import find_code
 
+    color = output.use_color(sys.stdout)
     code = find_code(subject)
     if code is not None and fqn is None:
-        output.result(f"{code.id} {code.name} ({code.severity})\n\n{code.doc}")
+        from hpplan.reports.explain_code import render as render_code
+
+        output.result(render_code(code, color=color))
         return
     only_one_standard_input((subject, rules_file, strategies_file))
     found = _subject(output, subject, rules_file, strategies_file, model_type, mesh_text)
     if fqn is None:
         from hpplan.reports.explain_plan import render as render_plan
 
-        terminal = sys.stdout.isatty()
-        output.result(render_plan(found, terminal=terminal, color=output.use_color(sys.stdout)))
+        output.result(render_plan(found, terminal=sys.stdout.isatty(), color=color))
         return
     from hpplan.reports.explain_fqn import render as render_fqn
 
     _check_fqn(found, fqn)
-    output.result(render_fqn(found, fqn, output.sources))
+    output.result(render_fqn(found, fqn, output.sources, color=color))
 
 
 def _subject(

@@ -136,10 +136,15 @@ def _report(output: Output, findings: list[Diagnostic], output_format: str, outp
     from hpplan.reports.formats import renderer
 
     to_file = output_file is not None and output_file != "-"
+    color = not to_file and output.use_color(sys.stdout)
     if output_format == "full":
-        from hpplan.reports.full import render
+        from hpplan.reports.full import render as render_full
 
-        text = render(findings, output.sources, color=not to_file and output.use_color(sys.stdout))
+        text = render_full(findings, output.sources, color=color)
+    elif output_format == "concise":
+        from hpplan.reports.concise import render as render_concise
+
+        text = render_concise(findings, output.sources, color=color)
     else:
         text = renderer(output_format)(findings, output.sources)
     if output_file is not None and to_file:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.checks.comparison import ABSENT, Layout
 from hpplan.reports.concise import visible
 from hpplan.reports.findings import dump
+from hpplan.reports.paint import BOLD, DIM, GREEN, RED, YELLOW, paint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,11 +16,18 @@ if TYPE_CHECKING:
     from hpplan.checks.comparison import Comparison, FieldChange
 
 
-def render_text(before: str, after: str, comparison: Comparison) -> str:
+def render_text(before: str, after: str, comparison: Comparison, *, color: bool = False) -> str:
     """Return a line for each difference, under the names of the documents; nothing where there is none."""
     if comparison.equal:
         return ""
-    return "".join(f"{visible(line)}\n" for line in _lines(before, after, comparison))
+    lines = _lines(before, after, comparison)
+    return "".join(f"{paint(visible(line), *_styles(line), color=color)}\n" for line in lines)
+
+
+def _styles(line: str) -> tuple[str, ...]:
+    if line.startswith(("--- ", "+++ ")):
+        return (BOLD,)
+    return {"-": (RED,), "+": (GREEN,), "~": (YELLOW,)}.get(line[0], (DIM,))
 
 
 def _lines(before: str, after: str, comparison: Comparison) -> Iterator[str]:

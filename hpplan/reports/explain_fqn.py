@@ -9,6 +9,7 @@ from hpplan.documents.writer import dump_yaml
 from hpplan.plan.model import ENTRY_FIELDS, is_boundary
 from hpplan.reports.concise import visible
 from hpplan.reports.explain_plan import in_mesh_order
+from hpplan.reports.paint import BOLD, paint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,17 +21,24 @@ if TYPE_CHECKING:
     from hpplan.plan.model import Entry
 
 
-def render(subject: Subject, fqn: str, sources: Sources) -> str:
+def render(subject: Subject, fqn: str, sources: Sources, *, color: bool = False) -> str:
     """Return labelled lines, then the entry as YAML.
 
     The FQN must have an entry or a class, or have been stripped of its class.
     """
     entry = subject.plan.param_plan.get(fqn)
-    lines = [visible(fqn), *(f"  {line}" for line in _facts(subject, fqn, entry, sources))]
+    facts = (f"  {_headed(line, color=color)}" for line in _facts(subject, fqn, entry, sources))
+    lines = [paint(visible(fqn), BOLD, color=color), *facts]
     text = "".join(f"{line}\n" for line in lines)
     if entry:
         text += "\n" + dump_yaml({fqn: entry}, {("*",): ENTRY_FIELDS})
     return text
+
+
+def _headed(line: str, *, color: bool) -> str:
+    """Return a line with its label painted, if it has one."""
+    label = line[:_LABEL]
+    return paint(label, BOLD, color=color and not label.isspace()) + line[_LABEL:]
 
 
 def _facts(subject: Subject, fqn: str, entry: Entry | None, sources: Sources) -> Iterator[str]:
@@ -113,4 +121,8 @@ def _where(subject: Subject, cause: Cause, sources: Sources) -> Iterator[str]:
 
 
 def _line(label: str, text: str) -> str:
-    return f"{label:<12} {visible(text)}".rstrip()
+    return f"{label:<{_LABEL}} {visible(text)}".rstrip()
+
+
+_LABEL = 12
+"""Columns of a label."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from hpplan.checks.folding import fold
 from hpplan.checks.forms import FORMS, Forms
@@ -12,18 +12,21 @@ from hpplan.documents.natural import natural_key
 from hpplan.plan.model import is_boundary
 from hpplan.reports.changes import summarize
 from hpplan.reports.concise import visible
-from hpplan.reports.tables import plain_table, terminal_table
+from hpplan.reports.paint import BOLD, paint
+from hpplan.reports.tables import plain_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hpplan.checks.forms import Form
     from hpplan.checks.subject import Subject
     from hpplan.plan.model import Plan
 
 
 def render(subject: Subject, *, terminal: bool = False, color: bool = False) -> str:
-    """Return a few lines and two tables; the second counts before and after normalizing."""
+    """Return a few lines and two tables; the second counts before and after normalizing.
+
+    On a terminal each FQN has a line of its own, as a row that is folded would
+    cut names in two.
+    """
     plan = subject.plan
     forms = Forms(subject)
     axes = ", ".join(in_mesh_order(subject.active_axes)) or "none"
@@ -36,28 +39,15 @@ def render(subject: Subject, *, terminal: bool = False, color: bool = False) -> 
     )
     if not subject.boundaries:
         return text
-    tabulate = partial(_terminal, color=color) if terminal else _plain
-    return f"{text}\n{_boundaries(subject, forms, tabulate)}\n{_collectives(subject, forms, tabulate)}"
+    boundaries = _boundaries(subject, forms, on_own_lines=terminal)
+    tables = (_headed(table, color=color) for table in (boundaries, _collectives(subject, forms)))
+    return "\n".join([text, *tables])
 
 
-class Tabulate(Protocol):
-    """A function from headers and rows to a table."""
-
-    def __call__(
-        self, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
-    ) -> str:
-        """Return the table; `right` lists the columns that are aligned to the right."""
-
-
-def _plain(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
-    del title
-    return plain_table(headers, rows, right)
-
-
-def _terminal(
-    title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], *, color: bool
-) -> str:
-    return terminal_table(headers, rows, title=title, color=color, right=right)
+def _headed(table: str, *, color: bool) -> str:
+    """Return a table with its first line as a heading."""
+    head, rest = table.split("\n", 1)
+    return f"{paint(head, BOLD, color=color)}\n{rest}"
 
 
 def in_mesh_order(axes: frozenset[str]) -> list[str]:
@@ -70,22 +60,27 @@ def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
-def _boundaries(subject: Subject, forms: Forms, tabulate: Tabulate) -> str:
+def _boundaries(subject: Subject, forms: Forms, *, on_own_lines: bool) -> str:
     groups: dict[tuple[str, Form], list[str]] = {}
     for fqn, entry in subject.boundaries.items():
         class_name = subject.plan.boundary_classes.get(fqn, "(no class)")
         groups.setdefault((class_name, forms.form(fqn, entry)), []).append(fqn)
     order = {form: number for number, form in enumerate(FORMS)}
-    rows = [
-        (class_name, form, str(len(fqns)), " ".join(fold(fqns)))
-        for (class_name, form), fqns in sorted(
-            groups.items(), key=lambda item: (natural_key(item[0][0]), order[item[0][1]])
-        )
+    ordered = sorted(groups.items(), key=lambda item: (natural_key(item[0][0]), order[item[0][1]]))
+    rows = [(class_name, form, str(len(fqns))) for (class_name, form), fqns in ordered]
+    folded = [fold(fqns) for _, fqns in ordered]
+    headers = ("class", "form", "boundaries")
+    if not on_own_lines:
+        rows_with_names = [(*row, " ".join(names)) for row, names in zip(rows, folded, strict=True)]
+        return plain_table((*headers, "FQNs"), rows_with_names, (2,))
+    head, *lines = plain_table(headers, rows, (2,)).splitlines()
+    blocks = [
+        [line, *(f"  {visible(name)}" for name in names)] for line, names in zip(lines, folded, strict=True)
     ]
-    return tabulate("boundaries by class and form", ("class", "form", "boundaries", "FQNs"), rows, (2,))
+    return "".join(f"{line}\n" for line in chain([head], *blocks))
 
 
-def _collectives(subject: Subject, forms: Forms, tabulate: Tabulate) -> str:
+def _collectives(subject: Subject, forms: Forms) -> str:
     """Count what the boundaries do in one forward, and what is left of it after the passes."""
     before = _counted(subject.plan, forms)
     after = _counted(subject.normalized.plan, forms)
@@ -97,12 +92,8 @@ def _collectives(subject: Subject, forms: Forms, tabulate: Tabulate) -> str:
         for operation, axis, what, side in [key]
     ]
     total = ("total", "", "", "", str(sum(before.values())), str(sum(after.values())))
-    return tabulate(
-        "collectives of one forward",
-        ("per forward", "axis", "dimension", "side", "plan", "normalized"),
-        [*rows, total],
-        (4, 5),
-    )
+    headers = ("per forward", "axis", "dimension", "side", "plan", "normalized")
+    return plain_table(headers, [*rows, total], (4, 5))
 
 
 def _counted(plan: Plan, forms: Forms) -> Counter[tuple[str, str, str, str]]:

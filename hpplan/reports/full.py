@@ -8,6 +8,7 @@ from unicodedata import combining, east_asian_width
 
 from hpplan.reports.concise import visible
 from hpplan.reports.findings import locate
+from hpplan.reports.paint import BLUE, BOLD, DIM, SEVERITY_COLORS, paint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,8 +26,6 @@ _BEFORE = 80
 _TOKEN = re.compile(r""""(?:[^"\\]|\\.)*"|'[^']*'|(?:[^\s,:{}\[\]"'#]|:(?=\S))+(?:\([^)]*\))?|\S""")
 """A key or a scalar, as far as one can tell within a line."""
 
-_COLORS = {"error": "31", "warning": "33", "info": "36"}
-
 
 class _Page:
     """Makes the blocks of one report; paints where colour is wanted."""
@@ -38,23 +37,23 @@ class _Page:
     def block(self, finding: Finding) -> str:
         """Return one finding."""
         item, (line, column) = finding.diagnostic, finding.position
-        color = _COLORS[item.level]
+        color = SEVERITY_COLORS[item.level]
         width = max(
             len(str(position[0])) for position in (finding.position, *(p for _, p in finding.related))
         )
         margin = " " * width
-        where = self._paint(visible(f"{item.place.document}:{line}:{column}:"), "1")
-        level = self._paint(f"{item.code.id} {item.level}:", f"1;{color}")
-        lines = [f"{where} {level} {visible(item.message)} {self._paint(f'[{item.code.name}]', '2')}"]
+        where = self._paint(visible(f"{item.place.document}:{line}:{column}:"), BOLD)
+        level = self._paint(f"{item.code.id} {item.level}:", BOLD, color)
+        lines = [f"{where} {level} {visible(item.message)} {self._paint(f'[{item.code.name}]', DIM)}"]
         lines += self._excerpt(item.place, finding.position, width, color)
         for place, position in finding.related:
             spot = visible(f"{place.document}:{position[0]}:{position[1]}:")
             note = visible(place.note or "related")
-            lines.append(f"{margin} {self._paint(':', '34')} {spot} note: {note}")
-            lines += self._excerpt(place, position, width, "34")
+            lines.append(f"{margin} {self._paint(':', BLUE)} {spot} note: {note}")
+            lines += self._excerpt(place, position, width, BLUE)
         if item.hint:
             lines.append(
-                f"{margin} {self._paint('=', '34')} {self._paint('hint:', '1')} {visible(item.hint)}"
+                f"{margin} {self._paint('=', BLUE)} {self._paint('hint:', BOLD)} {visible(item.hint)}"
             )
         return "".join(f"{line}\n" for line in lines)
 
@@ -64,13 +63,13 @@ class _Page:
         if not text.strip():
             return []
         before, token, after = _cut(text, position[1] - 1)
-        mark = " " * _columns(before) + self._paint("^" * max(1, _columns(token)), f"1;{color}")
-        bar = self._paint("|", "34")
-        number = self._paint(str(position[0]).rjust(width), "34")
+        mark = " " * _columns(before) + self._paint("^" * max(1, _columns(token)), BOLD, color)
+        bar = self._paint("|", BLUE)
+        number = self._paint(str(position[0]).rjust(width), BLUE)
         return [f"{number} {bar} {before}{token}{after}".rstrip(), f"{' ' * width} {bar} {mark}"]
 
-    def _paint(self, text: str, style: str) -> str:
-        return f"\x1b[{style}m{text}\x1b[0m" if self._color else text
+    def _paint(self, text: str, *styles: str) -> str:
+        return paint(text, *styles, color=self._color)
 
 
 def render(diagnostics: Iterable[Diagnostic], sources: Sources, *, color: bool = False) -> str:

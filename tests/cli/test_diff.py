@@ -57,6 +57,15 @@ def test_text(hpplan: Runner) -> None:
     assert hpplan("diff", "a.yaml", "b.yaml") == (0, TEXT, "")
 
 
+def test_colour_only_where_asked(hpplan: Runner) -> None:
+    """The flag alone colours a pipe, and never JSON."""
+    coloured = hpplan("--color", "always", "diff", "a.yaml", "b.yaml").stdout
+    assert "\x1b[31m- e\\x1b[1m\x1b[0m\n" in coloured
+    assert "\x1b[32m+ l.3.mlp\x1b[0m\n" in coloured
+    assert "\x1b[33m~ l.{0..2}.mlp\x1b[0m\n" in coloured
+    assert "\x1b" not in hpplan("--color", "always", "diff", "a.yaml", "b.yaml", "--format", "json").stdout
+
+
 def test_exit_code(hpplan: Runner) -> None:
     """A pipeline asks with --exit-code; without it a difference is an answer like any other."""
     assert hpplan("diff", "a.yaml", "b.yaml", "--exit-code") == (1, TEXT, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -202,10 +203,42 @@ def test_a_broken_plan(hpplan: Runner, folder: Path) -> None:
 
 @pytest.mark.parametrize("color", [False, True])
 def test_a_plan_on_a_terminal(color: bool) -> None:
-    """A terminal gets ruled tables with the same content, in colour only where that is wanted."""
+    """A name that is folded into a column cannot be searched for, nor copied into the next command."""
     run = CheckRun()
     plan = load_plan(parse_document(PLAN.replace("norm:", "'[red]norm':").encode(), "plan.yaml"))
     shown = render(run.subject(plan), terminal=True, color=color)
-    assert "boundaries by class and form" in shown
-    assert "[red]norm" in shown
+    assert (
+        "DeepseekV3MLP  tp_collective           2\n"
+        "  l.0.mlp\n"
+        "  l.1.mlp.shared_experts\n"
+        "DeepseekV3MoE  identity                1\n"
+        "  l.1.mlp\n"
+        "RMSNorm        identity                1\n"
+        "  [red]norm\n"
+        "\n"
+    ) in shown
+    assert ("\x1b[1mclass          form           boundaries\x1b[0m\n" in shown) is color
     assert ("\x1b[" in shown) is color
+
+
+@pytest.mark.parametrize("width", ["20", "80"])
+def test_names_come_whole_at_any_width(
+    hpplan: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    """A terminal of any width shows each name on a line of its own."""
+    names = [f"model.language_model.layers.0.self_attn.{'x' * length}" for length in (1, 30, 120)]
+    entries = "".join(f"  {name}: {{is_boundary: true}}\n" for name in names)
+    (folder / "wide.yaml").write_text(f"boundary_classes: {{}}\nparam_plan:\n{entries}", encoding="utf-8")
+    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    lines = hpplan("explain", "wide.yaml").stdout.splitlines()
+    assert [line[2:] for line in lines if line.startswith("  model.")] == names
+
+
+def test_colour_only_where_asked(hpplan: Runner) -> None:
+    """The flag alone colours a pipe; what it colours is the same text."""
+    for arguments in (["HP211"], ["plan.yaml"], ["plan.yaml", "l.0.mlp"]):
+        coloured = hpplan("--color", "always", "explain", *arguments).stdout
+        plain = hpplan("explain", *arguments).stdout
+        assert "\x1b[1m" in coloured
+        assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain

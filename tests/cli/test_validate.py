@@ -239,8 +239,12 @@ def test_no_escape_byte_in_a_pipe(folder: Path, format_name: str) -> None:
 
 def test_colour_only_where_asked(hpplan: Runner, folder: Path) -> None:
     """The flag alone colours a pipe, and never a format that machines read."""
-    del folder
-    assert "\x1b[" in hpplan("--color", "always", "validate", "error.yaml").stdout
+    for format_name in ("full", "concise"):
+        arguments = ["validate", "error.yaml", "--output-format", format_name]
+        assert "\x1b[1;31mHP112 error:\x1b[0m" in hpplan("--color", "always", *arguments).stdout
+        assert "\x1b" not in hpplan(*arguments).stdout
+    hpplan("--color", "always", "validate", "error.yaml", "-o", "report.txt")
+    assert "\x1b" not in (folder / "report.txt").read_text(encoding="utf-8")
     for format_name in MACHINE:
         coloured = hpplan("--color", "always", "validate", "error.yaml", "--output-format", format_name)
         assert "\x1b" not in coloured.stdout
