@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def complete_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the codes whose id or name begins with a word; `A,B` completes its last part."""
+    """Return the codes whose id or name begins with a word; `A,B` completes its last part.
+
+    Where nothing is typed yet, these are the ids.
+    """
     del ctx, param
     from hpplan.checks.registry import all_codes
 
@@ -20,7 +23,7 @@ def complete_codes(ctx: click.Context, param: click.Parameter, incomplete: str) 
         CompletionItem(f"{before}{comma}{text}", help=other)
         for code in all_codes()
         for text, other in ((code.id, code.name), (code.name, code.id))
-        if word and text.lower().startswith(word.lower())
+        if text.lower().startswith(word.lower()) and (word or text == code.id)
     ]
 
 
@@ -28,4 +31,30 @@ def complete_code_or_file(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the codes that begin with a word, and let the shell complete files as well."""
-    return [*complete_codes(ctx, param, incomplete), CompletionItem(incomplete, type="file")]
+    codes = complete_codes(ctx, param, incomplete) if incomplete else []
+    # bash forgets what came before the word for files.
+    return [CompletionItem(incomplete, type="file"), *codes]
+
+
+def complete_passes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the passes that begin with a word; `A,B` completes its last part with what is not in it yet."""
+    del ctx
+    from hpplan.passes.pipeline import PASSES
+
+    before, comma, word = incomplete.rpartition(",")
+    names = [step.name for step in PASSES if step.name not in before.split(",")]
+    if param.name == "print_after":
+        names.append("all")
+    return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(word)]
+
+
+def complete_documents(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the kinds of documents that have a JSON Schema and begin with a word."""
+    del ctx, param
+    from hpplan.reports.json_schema import DOCUMENT_KINDS
+
+    return [
+        CompletionItem(kind.name, help=kind.title)
+        for kind in DOCUMENT_KINDS
+        if kind.name.startswith(incomplete)
+    ]

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hpplan.cli.completion import complete_documents
+
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
 
 
 @click.command(name="schema")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_documents)
 @click.option("-o", "--output", "path", metavar="FILE", help="Write FILE instead of standard output.")
 @click.pass_obj
 def command(output: Output, name: str | None, path: str | None) -> None:

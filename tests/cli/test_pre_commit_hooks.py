@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 import yaml
+
+from hpplan.cli.completion import complete_passes
 
 if TYPE_CHECKING:
     from conftest import Runner
@@ -85,6 +88,9 @@ def test_the_files_that_the_hooks_take(hooks: dict[str, dict[str, Any]], path: s
         ("hpplan explain sample", "file,sample"),
         ("hpplan validate --select HP2,HP31", "plain,HP2,HP311"),
         ("hpplan validate --output-format s", "plain,sarif"),
+        ("hpplan validate --select ", "plain,HP001"),
+        ("hpplan schema ", "plain,micro-batches"),
+        ("hpplan schema r", "plain,rules"),
     ],
 )
 def test_completion(words: str, completed: str) -> None:
@@ -93,9 +99,49 @@ def test_completion(words: str, completed: str) -> None:
         **os.environ,
         "_HPPLAN_COMPLETE": "bash_complete",
         "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split()) - 1),
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
     script = str(Path(sys.executable).with_name("hpplan"))
     done = subprocess.run([script], env=environment, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert completed in done.stdout.decode().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("explain HP21", ["HP211", "HP212", "HP213", "HP214", "HP215"]),
+        ("validate --select HP22", ["HP221"]),
+        ("schema w", ["workload"]),
+        ("explain sample_", []),  # left to the shell, which knows the files
+    ],
+)
+def test_what_bash_offers(words: str, offered: list[str]) -> None:
+    """Bash drops what comes before a word for files, and then offers nothing."""
+    folder = Path(sys.executable).parent
+    script = (
+        'eval "$(_HPPLAN_COMPLETE=bash_source hpplan)"\n'
+        "compopt() { :; }\n"
+        f"COMP_WORDS=(hpplan {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMPREPLY=()\n"
+        '_hpplan_completion hpplan; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, check=False)
+    assert done.stdout.decode().split() == offered
+
+
+@pytest.mark.parametrize(
+    ("option", "typed", "offered"),
+    [
+        ("pass_names", "", ["ep-strip", "external-state-strip", "shared-class-mark"]),
+        ("pass_names", "e", ["ep-strip", "external-state-strip"]),
+        ("pass_names", "ep-strip,e", ["ep-strip,external-state-strip"]),
+        ("print_after", "", ["ep-strip", "external-state-strip", "shared-class-mark", "all"]),
+        ("print_after", "a", ["all"]),
+    ],
+)
+def test_passes_are_completed(option: str, typed: str, offered: list[str]) -> None:
+    """Nobody remembers the names of passes."""
+    context = click.Context(click.Command("normalize"))
+    items = complete_passes(context, click.Option([f"--{option}"]), typed)
+    assert [item.value for item in items] == offered
