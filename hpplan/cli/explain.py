@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from hpplan.cli.inputs import only_one_standard_input, rule_options
 if TYPE_CHECKING:
     from hpplan.checks.subject import Subject
     from hpplan.cli.output import Output
+    from hpplan.documents.reader import Document
 
 
 @click.command("explain", short_help="Explain a code, a plan, or one module of a plan.")
@@ -45,6 +47,8 @@ def command(
 
     color = output.use_color(sys.stdout)
     code = find_code(subject)
+    if code is not None and fqn is not None and not os.path.exists(subject):  # noqa: PTH110 - pathlib takes longer to import
+        raise click.UsageError(f"{code.id} is a code, and a code takes no FQN; leave out '{fqn}'")
     if code is not None and fqn is None:
         from hpplan.reports.explain_code import render as render_code
 
@@ -72,17 +76,44 @@ def _subject(
     mesh_text: str | None,
 ) -> Subject:
     from hpplan.checks.subject import Subject
-    from hpplan.cli.inputs import RuleInputs, read_plan
+    from hpplan.cli.inputs import RuleInputs
+    from hpplan.documents.reader import read_document
     from hpplan.errors import UnusableRequest
+    from hpplan.plan.model import load_plan
     from hpplan.routing.mesh import parse_mesh
 
     mesh = None if mesh_text is None else parse_mesh(mesh_text)
-    inputs = RuleInputs(output, rules_file, strategies_file)
     try:
-        plan = read_plan(output, path)
+        document = read_document(path, output.sources)
     except UnusableRequest as failure:
         raise UnusableRequest(_no_such_code(path) or str(failure)) from None
+    _check_kind(document)
+    plan = load_plan(document)
+    inputs = RuleInputs(output, rules_file, strategies_file)
     return Subject(plan, inputs.rules(plan), inputs.strategies, model_type, mesh)
+
+
+_OTHER_KINDS = {
+    "rules": ("holds rules", "hpplan explain PLAN --rules {name}"),
+    "strategies": ("holds strategies", "hpplan explain PLAN --strategies {name}"),
+    "workload": ("is a workload", "hpplan route {name} --mesh AXES"),
+    "routes": ("is a routing table", "hpplan route {name}"),
+}
+"""What a document is that is no plan, and what to type instead."""
+
+
+def _check_kind(document: Document) -> None:
+    """Refuse a document that is no plan, and say which command is for it."""
+    from hpplan.checks.run import kind_of_document
+    from hpplan.errors import UnusableRequest
+
+    name = document.source.name
+    other = _OTHER_KINDS.get(kind_of_document(document.data))
+    if other is not None:
+        what, instead = other
+        raise UnusableRequest(
+            f"{name} {what}, and `hpplan explain` takes a plan. Type `{instead.format(name=name)}`."
+        )
 
 
 def _no_such_code(text: str) -> str | None:

@@ -8,7 +8,7 @@ from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.plan.codes import MALFORMED_PLACEMENT, MISSING_FIELD, MISTYPED_FIELD
-from hpplan.plan.placement import PLACEMENT_PATTERN
+from hpplan.plan.placement import PLACEMENT_PATTERN, parse_placement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -132,7 +132,15 @@ def _placement_hint(found: str) -> str:
     if guess is None and bare != found:
         guess = bare
     forms = "write R, P(op), S(d) or SS(d,f)"
-    return f"did you mean '{guess}'? {forms}" if guess else forms
+    return f"did you mean '{guess}'? {forms}" if guess and _is_placement(guess) else forms
+
+
+def _is_placement(text: str) -> bool:
+    try:
+        parse_placement(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _type_hint(kind: str, found: object) -> str | None:

@@ -84,6 +84,46 @@ def test_neither_code_nor_plan(hpplan: Runner, text: str, message: str) -> None:
     assert hpplan("explain", text) == (2, "", message)
 
 
+def test_a_code_takes_no_module(hpplan: Runner) -> None:
+    """There is such a code, so nobody should be told that there is none."""
+    for code in ("HP211", "hp211", "class-contracts-differ"):
+        result = hpplan("explain", code, "l.0.mlp")
+        assert (result.status, result.stdout) == (2, "")
+        assert "HP211 is a code, and a code takes no FQN; leave out 'l.0.mlp'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rules: []\n", ("holds rules", "explain PLAN --rules d.yaml")),
+        ("strategies: []\n", ("holds strategies", "explain PLAN --strategies d.yaml")),
+        ("items: []\n", ("is a workload", "route d.yaml --mesh AXES")),
+        ("hpplan_routes: 1\n", ("is a routing table", "route d.yaml")),
+    ],
+)
+def test_a_document_that_is_no_plan(
+    hpplan: Runner, folder: Path, text: str, message: tuple[str, str]
+) -> None:
+    """Its fields are not missing: it is another kind of document, and another command is for it."""
+    (folder / "d.yaml").write_text(text, encoding="utf-8")
+    what, instead = message
+    told = f"Error: d.yaml {what}, and `hpplan explain` takes a plan. Type `hpplan {instead}`.\n"
+    assert hpplan("explain", "d.yaml") == (2, "", told)
+
+
+def test_names_with_escapes(hpplan: Runner) -> None:
+    """What somebody pastes must not reach the terminal as a command."""
+    for arguments in (
+        ["x\x1b[31m"],
+        ["dp-\x1bplacement"],
+        ["plan.yaml", "l.1.\x1b[31mmlp"],
+        ["HP211", "\x1b"],
+    ):
+        result = hpplan("explain", *arguments)
+        assert result.status == 2
+        assert "\x1b" not in result.stderr
+
+
 def test_a_plan(hpplan: Runner) -> None:
     """The sum of a plan: what is a boundary, in which form, and what one forward communicates."""
     result = hpplan("explain", "plan.yaml", "--rules", "rules.yaml")
