@@ -180,14 +180,12 @@ def _check_options(
         raise click.UsageError("--assign fills buckets, and needs --encoder-ranks or --mesh")
     if replicas and mesh_text is None:
         raise click.UsageError("--replicas needs a --mesh with dp")
-    if replicas and micro_batch is None:
-        raise click.UsageError("--replicas needs --micro-batch, the samples of each replica")
+    if replicas and micro_batch is None and pack is None:
+        raise click.UsageError("--replicas needs --micro-batch, the samples of each replica, or --pack")
     if pack is not None:
         for given, option in ((micro_batch, "--micro-batch"), (seq_length, "--seq-length")):
             if given is not None:
                 raise click.UsageError(f"--pack makes batch rows of its own; leave out {option}")
-        if replicas:
-            raise click.UsageError("packed documents are the same for every replica; leave out --replicas")
 
 
 def _family(name: str, settings: tuple[str, ...], given: dict[str, object]) -> Family:

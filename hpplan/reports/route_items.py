@@ -26,11 +26,14 @@ def items_table(view: RouteView) -> str:
         for source, item in routes.produced()
     )
     several = len(parents) > 1
+    given = [{item.item_id: item for item in batch.items} for batch in view.table.workload.batches]
     for number, ranks, routes, source, item in islice(produced, MOST_ITEMS):
         to = [ranks[rank] for rank in routes.destinations(item)]
         shown = ", ".join(map(str, to[:MOST_DESTINATIONS]))
         if len(to) > MOST_DESTINATIONS:
             shown += f" and {len(to) - MOST_DESTINATIONS} more"
+        # Padding may have moved it; the workload has it where the sample has it.
+        item = given[number][item.item_id]  # noqa: PLW2901 - the same item
         runs = f" in {len(item.spans)} runs" if len(item.spans) > 1 else ""
         replica = f"<td>{number}</td>" if several else ""
         lines.append(

@@ -130,7 +130,7 @@ def _facts(view: RouteView, route: RankRoute) -> list[tuple[str, str]]:
     return [
         ("rank", f"{route.global_rank}: {where or 'the only one'}; rank {route.group_rank} of its group"),
         ("group", _group(route)),
-        ("holds", f"tokens {tokens}{others}"),
+        ("holds", f"tokens {tokens}{' with padding' if view.table.fitted.moves_tokens else ''}{others}"),
         ("encodes", f"items {items}: {plural(route.rows_produced, 'row')}" if items else "nothing"),
         ("sends", f"{plural(route.rows_sent - own, 'row')} to others, keeps {own:,}"),
         ("receives", f"{plural(route.rows_received - own, 'row')} from others"),
@@ -154,7 +154,8 @@ def _splits(route: RankRoute, splits: tuple[int, ...]) -> str:
 
 
 def _tokens(view: RouteView, route: RankRoute) -> list[tuple[int, int]]:
-    ownership = view.table.fitted.ownership
+    at = view.table.mesh.parent_of(route.global_rank)
+    ownership = view.table.parents[at[0] if at else 0].routes.ownership
     ranges = ownership.shard(ownership.shard_of(route.group_rank)).ranges
     return [(start, stop) for start, stop, _ in ranges]
 

@@ -88,7 +88,8 @@ class Comparison:
     def best(self) -> Way:
         """The way to take: `record` where only that is complete.
 
-        Otherwise the least time, or rows of busiest ranks without a link; then the least rows; then the simplest.
+        Otherwise the least time, or without a link the least rows of busiest ranks; then the least
+        rows; then the simplest.
         """
         if self.incomplete:
             return self.ways[0]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.diagnostics import Diagnostic
@@ -24,7 +27,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hpplan.routing.mesh import Mesh
-    from hpplan.routing.workload import Batch, Workload
+    from hpplan.routing.workload import Batch, Item, Workload
+
+
+_NAMED = 8
+
+
+class Share(NamedTuple):
+    """How the sequence of one batch is dealt out, with padding."""
+
+    ownership: Ownership
+    documents: tuple[int, ...]
+    """With padding."""
+    starts: tuple[int, ...] = ()
+    """First token of each document without padding; empty where padding moves no token."""
+    shifts: tuple[int, ...] = ()
+    """Tokens of padding before each document."""
+
+    def moved(self, batch: Batch) -> Batch:
+        """Return a batch with its items at the tokens that padding moves them to."""
+        if not self.starts:
+            return batch
+        return replace(batch, items=tuple(item._replace(spans=self._spans(item)) for item in batch.items))
+
+    def _spans(self, item: Item) -> tuple[tuple[int, int], ...]:
+        found: list[tuple[int, int]] = []
+        for start, rows in item.spans:
+            token, stop = start, start + rows
+            while token < stop:
+                document = bisect_right(self.starts, token) - 1
+                end = min([stop, *self.starts[document + 1 : document + 2]])
+                found.append((token + self.shifts[document], end - token))
+                token = end
+        return tuple(found)
 
 
 class Fit(NamedTuple):
@@ -32,9 +67,20 @@ class Fit(NamedTuple):
 
     length: int
     """Tokens per batch row, with padding."""
-    ownership: Ownership
+    shares: tuple[Share, ...]
+    """Of each batch of the workload."""
     producers: int
     """Buckets of one parent."""
+
+    @property
+    def ownership(self) -> Ownership:
+        """That of the first batch; the lengths of shards are the same in all."""
+        return self.shares[0].ownership
+
+    @property
+    def moves_tokens(self) -> bool:
+        """Whether padding stands before some document's tokens."""
+        return any(share.starts for share in self.shares)
 
 
 def fit(mesh: Mesh, workload: Workload) -> Fit:
@@ -42,25 +88,49 @@ def fit(mesh: Mesh, workload: Workload) -> Fit:
     problems = list(check_fit(mesh, workload))
     if problems:
         raise InvalidInput(problems)
-    length, documents = padded(mesh, workload)
+    length, padded_documents = padded(mesh, workload)
+    known: dict[tuple[int, ...], Share] = {}
+    shares: list[Share] = []
+    for batch, documents in zip(workload.batches, padded_documents, strict=True):
+        given = workload.documents_of(batch)
+        if given not in known:
+            known[given] = _share(mesh, workload, length, given, documents)
+        shares.append(known[given])
+    return Fit(length, tuple(shares), mesh.parent_size // workload.encoder_cp_size)
+
+
+def _share(
+    mesh: Mesh, workload: Workload, length: int, given: tuple[int, ...], documents: tuple[int, ...]
+) -> Share:
     layout = layout_named(workload.cp_layout)(length, mesh.cp, documents)
     ownership = Ownership(layout, length, mesh.cp, mesh.tp, sp=mesh.sp)
-    return Fit(length, ownership, mesh.parent_size // workload.encoder_cp_size)
+    starts = tuple(accumulate(given, initial=0))[:-1]
+    after = tuple(accumulate(documents, initial=0))[:-1]
+    if starts == after:
+        return Share(ownership, documents)
+    shifts = tuple(new - old for old, new in zip(starts, after, strict=True))
+    return Share(ownership, documents, starts, shifts)
 
 
-def padded(mesh: Mesh, workload: Workload) -> tuple[int, tuple[int, ...]]:
-    """Return the length and the documents after padding.
+def padded(mesh: Mesh, workload: Workload) -> tuple[int, tuple[tuple[int, ...], ...]]:
+    """Return the length after padding, and the documents of each batch.
 
-    Padding goes to the end of the sequence, into the last document, so no
-    token moves and items keep their positions.
+    A layout that deals out each document rounds each up at its own end, so
+    that the tokens of later ones move on; what the whole sequence needs
+    beyond that goes into the last document.
     """
+    given = [workload.documents_of(batch) for batch in workload.batches]
     if not workload.pad:
-        return workload.length, workload.documents
-    length = _next(workload.length, length_multiple(mesh, workload))
-    if not workload.documents:
-        return length, ()
-    *others, last = workload.documents
-    return length, (*others, last + length - workload.length)
+        return workload.length, tuple(given)
+    layout = layout_named(workload.cp_layout)
+    own = layout.multiple(mesh.cp) if layout.inside_documents else 1
+    rounded = [tuple(_next(one, own) for one in documents) for documents in given]
+    longest = max([workload.length, *map(sum, rounded)])
+    length = _next(longest, length_multiple(mesh, workload))
+    return length, tuple(
+        (*documents[:-1], documents[-1] + length - sum(documents)) if documents else ()
+        for documents in rounded
+    )
 
 
 def length_multiple(mesh: Mesh, workload: Workload) -> int:
@@ -92,22 +162,22 @@ def check_fit(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
 
 def check_owners(fitted: Fit, workload: Workload) -> Iterator[Diagnostic]:
     """Yield a warning for each item whose explicit destinations leave out an owner."""
-    for batch in workload.batches:
+    for share, batch in zip(fitted.shares, workload.batches, strict=True):
         if not batch.destinations:
             continue
-        spans = {item.item_id: item.spans for item in batch.items}
+        ownership = share.ownership
+        spans = {item.item_id: item.spans for item in share.moved(batch).items}
         for item_id, ranks in batch.destinations.items():
             owners = {
-                rank
-                for shard, _, _ in fitted.ownership.runs(spans[item_id])
-                for rank in fitted.ownership.ranks_of(shard)
+                rank for shard, _, _ in ownership.runs(spans[item_id]) for rank in ownership.ranks_of(shard)
             }
             missing = sorted(owners.difference(ranks))
             if missing:
-                shown = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")  # noqa: PLR2004 - fits a line
+                shown = ", ".join(map(str, missing[:_NAMED])) + (", …" if len(missing) > _NAMED else "")
+                who = f"rank {shown}, which holds" if len(missing) == 1 else f"ranks {shown}, which hold"
                 yield Diagnostic(
                     OWNER_LEFT_OUT,
-                    f"item {item_id} is not sent to parent rank {shown}, which holds some of its tokens",
+                    f"item {item_id} is not sent to parent {who} some of its tokens",
                     batch.place.at("destinations", str(item_id)),
                 )
 
@@ -116,21 +186,24 @@ def _check_lengths(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
     place = workload.place.at("sequence")
     layout = layout_named(workload.cp_layout)
     own = layout.multiple(mesh.cp)
-    documents = workload.documents
-    last = max((index for index, one in enumerate(documents) if one), default=-1)
     found = False
-    if layout.inside_documents:
-        for index, one in enumerate(documents):
-            if one % own and not (workload.pad and index == last == len(documents) - 1):
-                found = True
-                yield Diagnostic(
-                    LENGTH_DOES_NOT_DIVIDE,
-                    f"document {index} has {one} tokens, and {workload.cp_layout} over cp={mesh.cp} "
-                    f"needs a multiple of {own}",
-                    place.at("documents", index),
-                    hint=f"the next length that divides is {_next(one, own)}"
-                    + ("; `pad` only lengthens the last document" if workload.pad else ""),
-                )
+    if layout.inside_documents and not workload.pad:
+        of_replicas = [
+            (batch.documents, batch.place.at("documents"))
+            for batch in workload.batches
+            if batch.documents is not None
+        ]
+        for documents, where in [(workload.documents, place.at("documents")), *of_replicas]:
+            for index, one in enumerate(documents):
+                if one % own:
+                    found = True
+                    yield Diagnostic(
+                        LENGTH_DOES_NOT_DIVIDE,
+                        f"document {index} has {one} tokens, and {workload.cp_layout} over "
+                        f"cp={mesh.cp} needs a multiple of {own}",
+                        where.at(index),
+                        hint=f"the next length that divides is {_next(one, own)}; or set `pad: true`",
+                    )
     multiple = length_multiple(mesh, workload)
     if workload.length % multiple and not workload.pad and not found:
         over = f"cp={mesh.cp}, tp={mesh.tp} with sp" if mesh.sp else f"cp={mesh.cp}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.modes.base import Mode
     from hpplan.routing.transfers import Granularity
-    from hpplan.routing.workload import Batch, Workload
+    from hpplan.routing.workload import Workload
 
 ROUTES_VERSION = 1
 
@@ -87,8 +87,8 @@ def plan_routes(
     fitted = fit(mesh, workload)
     mode = mode_of(mesh)
     planned = [
-        _batch_routes(mode, fitted, workload, batch, granularity, assign, cost, load_factor)
-        for batch in workload.batches
+        _batch_routes(mode, fitted, workload, number, granularity, assign, cost, load_factor)
+        for number in range(len(workload.batches))
     ]
     parents = tuple(
         ParentRoutes(ranks, planned[replica if workload.per_replica else 0])
@@ -117,9 +117,9 @@ def plan_rank(
     if at is None:
         return None
     replica, parent_rank = at
-    batch = workload.batches[replica if workload.per_replica else 0]
+    number = replica if workload.per_replica else 0
     mode = mode_of(mesh)
-    routes = _batch_routes(mode, fitted, workload, batch, granularity, assign, cost, load_factor)
+    routes = _batch_routes(mode, fitted, workload, number, granularity, assign, cost, load_factor)
     return rank_route(routes, mesh.parents()[replica], parent_rank)
 
 
@@ -136,6 +136,9 @@ def routes_digest(
     """
     sha = hashlib.sha256()
 
+    documents = [[one for one in share.documents if one] for share in fitted.shares]
+    alike = all(one == documents[0] for one in documents)
+
     def feed(value: object) -> None:
         sha.update(json.dumps(value, separators=(",", ":")).encode())
         sha.update(b"\n")
@@ -148,7 +151,7 @@ def routes_digest(
             mode_of(mesh).name,
             granularity,
             [workload.feature_width, workload.dtype, workload.payloads, workload.encoder_cp_size],
-            [fitted.length, workload.cp_layout, [one for one in workload.documents if one]],
+            [fitted.length, workload.cp_layout, documents[0] if alike else documents],
         ]
     )
     fed: dict[int, int] = {}
@@ -168,23 +171,26 @@ def _batch_routes(
     mode: Mode,
     fitted: Fit,
     workload: Workload,
-    batch: Batch,
+    number: int,
     granularity: Granularity,
     assign: str,
     cost: Cost,
     load_factor: float,
 ) -> BatchRoutes:
+    share = fitted.shares[number]
+    batch = share.moved(workload.batches[number])
     buckets = fill_buckets(
         workload,
         batch,
-        fitted,
+        share.ownership,
+        fitted.producers,
         policy=assign,
         cost=cost,
         load_factor=load_factor,
         row_granularity=granularity == "row",
     )
     return BatchRoutes(
-        mode, granularity, fitted.ownership, buckets, workload.encoder_cp_size, batch.destinations
+        mode, granularity, share.ownership, buckets, workload.encoder_cp_size, batch.destinations
     )
 
 

@@ -54,10 +54,15 @@ class Batch:
     buckets: tuple[tuple[int, ...], ...] | None
     destinations: dict[int, tuple[int, ...]]
     place: Place
+    documents: tuple[int, ...] | None = None
+    """Of a replica whose batch rows are packed in its own way; None: those of the sequence."""
 
     def to_data(self) -> dict[str, Any]:
-        """Return the fields `items`, `buckets` and `destinations`, the last two where given."""
-        data: dict[str, Any] = {"items": [item.to_data() for item in self.items]}
+        """Return the fields `documents`, `items`, `buckets` and `destinations`; all but items where given."""
+        data: dict[str, Any] = {}
+        if self.documents is not None:
+            data["documents"] = list(self.documents)
+        data["items"] = [item.to_data() for item in self.items]
         if self.buckets is not None:
             data["buckets"] = [list(bucket) for bucket in self.buckets]
         if self.destinations:
@@ -91,6 +96,10 @@ class Workload:
     def row_bytes(self) -> int:
         """Bytes of one row of all payloads."""
         return self.row_elements * DTYPES[self.dtype]
+
+    def documents_of(self, batch: Batch) -> tuple[int, ...]:
+        """Return the documents of a batch: its own, else those of the sequence."""
+        return self.documents if batch.documents is None else batch.documents
 
     def with_sequence(self, *, cp_layout: str | None = None, pad: bool | None = None) -> Workload:
         """Return the workload with another layout or padding rule."""
@@ -139,7 +148,10 @@ def load_workload(data: Mapping[str, Any], place: Place) -> Workload:
     sequence = data["sequence"]
     length = sequence["length"]
     documents = tuple(sequence.get("documents", ()))
-    problems.extend(check_documents(length, sequence.get("documents"), place.at("sequence")))
+    length_place = place.at("sequence", "length")
+    problems.extend(
+        check_documents(length, sequence.get("documents"), place.at("sequence", "documents"), length_place)
+    )
     per_replica = "replicas" in data
     batches: list[Batch] = []
     places = (
@@ -149,9 +161,12 @@ def load_workload(data: Mapping[str, Any], place: Place) -> Workload:
     )
     for one, where in places:
         found = list(check_batch(one, length, where))
+        if per_replica:
+            own = one.get("documents")
+            found.extend(check_documents(length, own, where.at("documents"), length_place))
         problems.extend(found)
         if not problems:
-            batches.append(_batch(one, where))
+            batches.append(_batch(one, where, own=per_replica))
     if problems:
         raise InvalidInput([*problems, *warnings])
     return Workload(
@@ -170,7 +185,7 @@ def load_workload(data: Mapping[str, Any], place: Place) -> Workload:
     )
 
 
-def _batch(data: Mapping[str, Any], place: Place) -> Batch:
+def _batch(data: Mapping[str, Any], place: Place, *, own: bool) -> Batch:
     items = tuple(
         Item(
             one["item_id"],
@@ -188,6 +203,7 @@ def _batch(data: Mapping[str, Any], place: Place) -> Batch:
         None if buckets is None else tuple(tuple(bucket) for bucket in buckets),
         {int(item): tuple(ranks) for item, ranks in data.get("destinations", {}).items()},
         place,
+        tuple(data["documents"]) if own and "documents" in data else None,
     )
 
 

@@ -26,14 +26,16 @@ _Span = tuple[int, int, int, int, int]
 """batch index, first token, end, index of the item, index of the span (-1: the item itself)."""
 
 
-def check_documents(length: int, documents: Sequence[int] | None, place: Place) -> Iterator[Diagnostic]:
-    """Yield a finding when documents do not add up to the length; `place` is that of `sequence`."""
+def check_documents(
+    length: int, documents: Sequence[int] | None, place: Place, length_place: Place
+) -> Iterator[Diagnostic]:
+    """Yield a finding when documents do not add up to the length; the places are theirs."""
     if documents is not None and sum(documents) != length:
         yield Diagnostic(
             DOCUMENTS_DO_NOT_ADD_UP,
             f"the documents add up to {sum(documents)} tokens, and the sequence has {length}",
-            place.at("documents"),
-            related=(replace(place.at("length"), note="the length of the sequence"),),
+            place,
+            related=(replace(length_place, note="the length of the sequence"),),
         )
 
 

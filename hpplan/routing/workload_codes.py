@@ -478,8 +478,8 @@ sequence: {length: 30, cp_layout: zigzag}      # with cp=2 a multiple of 4 is ne
 
 ## What to do
 Use the length that the message names, or set `pad: true`: padding goes to the end of the sequence
-and gets no rows. A document in the middle has to be padded where the batch is packed, because
-padding it moves every later token.
+and gets no rows. With zigzag each document is padded at its own end, so later documents move on;
+items keep the tokens that they have without padding.
 """,
 )
 

@@ -91,7 +91,17 @@ _SEQUENCE = {
         _list(_count(0)),
         "Lengths of packed documents; zigzag is done inside each. They add up to the length.",
     ),
-    "pad": described(FLAG, "Round the length up at its end instead of refusing one that does not divide."),
+    "pad": described(
+        FLAG,
+        "Round lengths up instead of refusing those that do not divide: the sequence at its end, and "
+        "with zigzag each document at its own. Items are given without the padding.",
+    ),
+}
+_REPLICA = {
+    "documents": described(
+        _list(_count(0)), "Lengths of packed documents of this replica, instead of those of the sequence."
+    ),
+    **_BATCH,
 }
 _WORKLOAD = {
     "feature_width": described(_count(1), "Columns of a feature row; 1 when absent."),
@@ -101,8 +111,8 @@ _WORKLOAD = {
     "sequence": described(_record("Sequence", _SEQUENCE, ("length",)), "The decoder's sequence."),
     **_BATCH,
     "replicas": described(
-        _list(_record("Replica", _BATCH, ("items",))),
-        "Items and buckets of each data-parallel replica, where they differ.",
+        _list(_record("Replica", _REPLICA, ("items",))),
+        "Items, buckets and documents of each data-parallel replica, where they differ.",
     ),
 }
 WORKLOAD_FIELDS = tuple(_WORKLOAD)
@@ -111,6 +121,7 @@ WORKLOAD_FIELDS = tuple(_WORKLOAD)
 ITEM_FIELDS = tuple(_ITEM)
 SEQUENCE_FIELDS = tuple(_SEQUENCE)
 BATCH_FIELDS = tuple(_BATCH)
+REPLICA_FIELDS = tuple(_REPLICA)
 SPAN_FIELDS = tuple(_SPAN)
 
 WORKLOAD_SCHEMA = _record("Workload", _WORKLOAD, ("sequence",))
@@ -120,7 +131,7 @@ KEY_ORDER = {
     ("sequence",): SEQUENCE_FIELDS,
     ("items", "*"): ITEM_FIELDS,
     ("items", "*", "spans", "*"): SPAN_FIELDS,
-    ("replicas", "*"): BATCH_FIELDS,
+    ("replicas", "*"): REPLICA_FIELDS,
     ("replicas", "*", "items", "*"): ITEM_FIELDS,
     ("replicas", "*", "items", "*", "spans", "*"): SPAN_FIELDS,
 }
@@ -195,7 +206,7 @@ def _diagnostic(error: Any, place: Place) -> Diagnostic:  # noqa: ANN401 - pydan
 def _unknown(path: tuple[str | int, ...], place: Place) -> Diagnostic:
     inside = next((key for key in reversed(path[:-1]) if isinstance(key, str)), "")
     known = {"": WORKLOAD_FIELDS, "sequence": SEQUENCE_FIELDS, "items": ITEM_FIELDS, "spans": SPAN_FIELDS}
-    near = get_close_matches(str(path[-1]), known.get(inside, BATCH_FIELDS), 1, 0.6)
+    near = get_close_matches(str(path[-1]), known.get(inside, REPLICA_FIELDS), 1, 0.6)
     return Diagnostic(
         UNKNOWN_WORKLOAD_FIELD,
         f"the field `{path[-1]}` is not known and is ignored",

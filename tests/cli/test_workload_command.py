@@ -95,6 +95,30 @@ def test_packing_for_a_mesh(hpplan: Runner, batch: str) -> None:
     assert found["buckets"] == [[0], [1], [2], []]
 
 
+def test_packing_for_replicas(hpplan: Runner, batch: str, tmp_path: Path) -> None:
+    """Replicas share packed rows, or the documents of one; or the table does not say what was packed."""
+    mesh = ("--mesh", "dp=2,cp=2")
+    path = str(tmp_path / "w.yaml")
+    packing = ("--pack", "12", "--cp-layout", "zigzag", "--replicas")
+    assert hpplan("workload", batch, *CUSTOM, *packing, *mesh, "-o", path).status == 0
+    found = yaml.safe_load((tmp_path / "w.yaml").read_text())
+    assert "documents" not in found["sequence"]
+    assert [one["documents"] for one in found["replicas"]] == [[8, 4], [4, 8]]
+    assert [len(one["items"]) for one in found["replicas"]] == [3, 0]
+    assert hpplan("route", path, *mesh).status == 0
+    single = hpplan("workload", batch, *CUSTOM, "--pack", "16", *packing[2:], *mesh)
+    assert [one["items"] for one in yaml.safe_load(single.stdout)["replicas"]][1] == []
+
+
+def test_packs_route_on_any_mesh(hpplan: Runner, batch: str, tmp_path: Path) -> None:
+    """A batch that was packed for no mesh is refused by a mesh that its documents do not divide."""
+    path = str(tmp_path / "w.yaml")
+    assert hpplan("workload", batch, *CUSTOM, "--pack", "16", "--cp-layout", "zigzag", "-o", path).status == 0
+    assert yaml.safe_load((tmp_path / "w.yaml").read_text())["sequence"]["documents"] == [6, 4, 3, 3]
+    result = hpplan("route", path, "--mesh", "cp=2")
+    assert "20 tokens, padded from 16, zigzag, 4 documents; 10 a rank" in result.stdout
+
+
 def test_encoder_ranks_and_policy(hpplan: Runner, batch: str) -> None:
     """Buckets are filled for so many encoder ranks by the policy that is named."""
     result = hpplan("workload", batch, *CUSTOM, "--encoder-ranks", "2", "--assign", "round-robin")
@@ -173,7 +197,6 @@ def test_sequence_length(hpplan: Runner, batch: str) -> None:
         ([*CUSTOM, "--pack", "9", "--seq-length", "9"], "leave out --seq-length"),
         ([*CUSTOM, "--replicas"], "needs a --mesh"),
         ([*CUSTOM, "--replicas", "--mesh", "dp=2"], "needs --micro-batch"),
-        ([*CUSTOM, "--replicas", "--mesh", "dp=2", "--pack", "9"], "needs --micro-batch"),
     ],
 )
 def test_usage(hpplan: Runner, batch: str, arguments: list[str], words: str) -> None:

@@ -31,6 +31,23 @@ def local_tokens(
     return found
 
 
+def padded_tokens(
+    length: int, layout: str, documents: list[int], cp: int, tp: int, *, sp: bool
+) -> tuple[list[int], list[int]]:
+    """Return the padded documents, and the token at each padded place; padding has negative numbers."""
+    unit = 2 * cp if layout == "zigzag" else cp
+    given = documents or [length]
+    each = [list(range(sum(given[:number]), sum(given[: number + 1]))) for number in range(len(given))]
+    fill = iter(range(-1, -10_000, -1))
+    if layout == "zigzag":
+        for tokens in each:
+            while len(tokens) % unit:
+                tokens.append(next(fill))
+    while sum(map(len, each)) % unit or (sp and sum(map(len, each)) % (cp * tp)):
+        each[-1].append(next(fill))
+    return [len(tokens) for tokens in each], [token for tokens in each for token in tokens]
+
+
 def global_ranks(order: list[str], sizes: dict[str, int], dp: int) -> list[int]:
     """Return the global rank of each parent rank of a replica on the first pipeline stage, by counting."""
     found: dict[tuple[int, int], int] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_routes import Received, arrivals, global_ranks, local_tokens, tokens_of
+from naive_routes import Received, arrivals, global_ranks, local_tokens, padded_tokens, tokens_of
 
 from hpplan.diagnostics import Place
 from hpplan.routing.assignment import POLICIES
@@ -226,6 +226,39 @@ def test_stretches_are_the_runs(case: tuple[Mesh, dict[str, Any]]) -> None:
         assert rows == [
             shard for shard, start, stop in ownership.runs(item.spans) for _ in range(start, stop)
         ]
+
+
+@given(mesh=meshes(), data=st.data(), granularity=granularities)
+@settings(max_examples=150, deadline=None)
+def test_padded_documents_equal_the_naive_model(
+    mesh: Mesh, data: st.DataObject, granularity: Granularity
+) -> None:
+    """Padding moves a token and not its row, or the other way round."""
+    layout = data.draw(st.sampled_from([layout.name for layout in LAYOUTS]))
+    documents = data.draw(st.lists(st.integers(0, 9), max_size=4).filter(any))
+    length = sum(documents)
+    sequence = {"length": length, "cp_layout": layout, "documents": documents, "pad": True}
+    workload = {"sequence": sequence, "items": data.draw(batches(length))}
+    table = plan_routes(mesh, load_workload(workload, Place("w")), granularity)
+    padded, tokens = padded_tokens(length, layout, documents, mesh.cp, mesh.tp, sp=mesh.sp)
+    held = [
+        [tokens[place] for place in places]
+        for places in local_tokens(len(tokens), layout, padded, mesh.cp, mesh.tp, sp=mesh.sp)
+    ]
+    for replica, (ranks, routes) in enumerate(table.parents):
+        expected = arrivals(
+            workload,
+            [list(bucket) for bucket in routes.item_ids],
+            held,
+            row_granularity=granularity == "row",
+            all_gather=mesh.cp == 1 and mesh.tp > 1 and not mesh.sp,
+        )
+        for parent_rank, rank in enumerate(ranks):
+            route = table.rank_route(rank)
+            assert route is not None
+            check_rank(route, expected, workload, parent_rank)
+            assert route.local_length == len(held[parent_rank])
+        check_sums(table, replica, expected)
 
 
 @given(case=cases())

@@ -12,7 +12,7 @@ from hpplan.routing.assignment.lpt import LPT
 from hpplan.routing.assignment.round_robin import ROUND_ROBIN
 
 if TYPE_CHECKING:
-    from hpplan.routing.fit import Fit
+    from hpplan.routing.ownership import Ownership
     from hpplan.routing.workload import Batch, Item, Workload
 
 POLICIES: tuple[Policy, ...] = (LPT, ROUND_ROBIN, CONTIGUOUS, LOCAL)
@@ -22,7 +22,8 @@ POLICIES: tuple[Policy, ...] = (LPT, ROUND_ROBIN, CONTIGUOUS, LOCAL)
 def fill_buckets(
     workload: Workload,
     batch: Batch,
-    fitted: Fit,
+    ownership: Ownership,
+    producers: int,
     *,
     policy: str = "lpt",
     cost: Cost = "rows",
@@ -49,14 +50,14 @@ def fill_buckets(
     task = Task(
         batch.items,
         costs,
-        fitted.producers,
+        producers,
         workload.encoder_cp_size,
-        fitted.ownership,
+        ownership,
         batch.destinations,
         row_granularity,
         load_factor,
     )
-    buckets: list[list[tuple[tuple[int, int, int], Item]]] = [[] for _ in range(fitted.producers)]
+    buckets: list[list[tuple[tuple[int, int, int], Item]]] = [[] for _ in range(producers)]
     for item, bucket in zip(batch.items, chosen.assign(task), strict=True):
         buckets[bucket].append(((item[1], item[3][0][0], item[0]), item))
     for entries in buckets:

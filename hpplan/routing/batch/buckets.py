@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Place
 from hpplan.routing.assignment import fill_buckets
-from hpplan.routing.fit import Fit, fit
+from hpplan.routing.fit import Fit, Share, fit
 from hpplan.routing.layouts.contiguous import Contiguous
 from hpplan.routing.ownership import Ownership
 from hpplan.routing.workload import Batch, Workload
@@ -32,28 +32,34 @@ class Encoders:
         """
         settings = micro_batch.settings
         place = Place("--mesh")
-        batches = tuple(Batch(tuple(rows), None, {}, place) for rows in micro_batch.batches)
+        per_replica = settings.replicas is not None
+        batches = tuple(
+            Batch(tuple(rows), None, {}, place, tuple(rows.documents) if per_replica else None)
+            for rows in micro_batch.batches
+        )
         workload = Workload(
             length=micro_batch.length,
             batches=batches,
             place=place,
             encoder_cp_size=settings.encoder_cp_size,
             cp_layout=settings.cp_layout,
-            documents=tuple(micro_batch.documents),
+            documents=() if per_replica else tuple(micro_batch.documents),
             pad=settings.pad,
-            per_replica=settings.replicas is not None,
+            per_replica=per_replica,
         )
         fitted = fit(self.mesh, workload) if self.mesh is not None else self._anywhere(workload)
         micro_batch.buckets = [
             [
                 [item.item_id for item in bucket]
-                for bucket in fill_buckets(workload, batch, fitted, policy=self.policy)
+                for bucket in fill_buckets(
+                    workload, share.moved(batch), share.ownership, fitted.producers, policy=self.policy
+                )
             ]
-            for batch in batches
+            for share, batch in zip(fitted.shares, batches, strict=True)
         ]
 
     def _anywhere(self, workload: Workload) -> Fit:
         """One rank owns everything: no policy but `local` asks who owns what."""
         length = workload.length
         ownership = Ownership(Contiguous(length, 1, ()), length, 1, 1, sp=False)
-        return Fit(length, ownership, self.producers)
+        return Fit(length, (Share(ownership, ()),) * len(workload.batches), self.producers)

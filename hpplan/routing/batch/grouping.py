@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
@@ -49,15 +50,26 @@ def packed(
     problems: list[Diagnostic],
     multiple: int = 1,
 ) -> Iterator[MicroBatch]:
-    """Yield micro-batches of one batch row of `length` tokens, packed with whole samples.
+    """Yield micro-batches of one batch row of `length` tokens a replica, packed with whole samples.
 
     A sample is a document, padded at its end to a multiple of `multiple`. It
     goes into the first pack with room of those that are open; when there are
     more than `OPEN_PACKS`, the oldest is closed. What is left at the end of a
-    row is a document of its own, so that padding attends to no sample.
+    row is a document of its own, so that padding attends to no sample. Replicas
+    get their rows one after the other; those that are left without one in the
+    last micro-batch have no samples.
     """
     settings = replace(settings, length=length)
-    packs: list[MicroBatch] = []
+    replicas = settings.replicas or 1
+    rows = _packed_rows(samples, length, problems, multiple)
+    while batches := list(islice(rows, replicas)):
+        yield MicroBatch(settings, batches + [Rows() for _ in range(replicas - len(batches))])
+
+
+def _packed_rows(
+    samples: Iterable[Sample], length: int, problems: list[Diagnostic], multiple: int
+) -> Iterator[Rows]:
+    packs: list[Rows] = []
     room: list[int] = []
     for sample in samples:
         needed = -(-sample.length // multiple) * multiple
@@ -66,10 +78,10 @@ def packed(
             continue
         at = next((number for number, left in enumerate(room) if left >= needed), len(packs))
         if at == len(packs):
-            packs.append(MicroBatch(settings, [Rows()]))
+            packs.append(Rows())
             room.append(length)
         pack = packs[at]
-        pack.batches[0].place(sample, 0, length - room[at])
+        pack.place(sample, 0, length - room[at])
         pack.documents.append(needed)
         room[at] -= needed
         # A full pack leaves at once; an early one waits only as long as later samples may still fit.
@@ -80,7 +92,7 @@ def packed(
         yield _closed(pack, left)
 
 
-def _closed(pack: MicroBatch, left: int) -> MicroBatch:
+def _closed(pack: Rows, left: int) -> Rows:
     if left:
         pack.documents.append(left)
     return pack

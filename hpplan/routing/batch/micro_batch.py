@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hpplan.routing.workload import Item
@@ -42,6 +42,8 @@ class Rows:
         """Tokens of the longest sample."""
         self.items = 0
         self.feature_rows = 0
+        self.documents: list[int] = []
+        """Lengths of packed documents; empty where a batch row is one sample."""
 
     def add(self, sample: Sample) -> None:
         """Make a sample the next batch row."""
@@ -82,9 +84,13 @@ class MicroBatch:
 
     settings: Settings
     batches: list[Rows]
-    documents: list[int] = field(default_factory=list)
     buckets: list[list[list[int]]] | None = None
     """Of each of `batches`; None: left to whoever routes the workload."""
+
+    @property
+    def documents(self) -> list[int]:
+        """Documents of the first replica."""
+        return self.batches[0].documents
 
     @property
     def length(self) -> int:
@@ -105,7 +111,7 @@ class MicroBatch:
         """Return the fields of the workload before its items."""
         settings = self.settings
         sequence: dict[str, Any] = {"length": self.length, "cp_layout": settings.cp_layout}
-        if self.documents:
+        if self.documents and settings.replicas is None:
             sequence["documents"] = list(self.documents)
         if settings.pad:
             sequence["pad"] = True
@@ -121,7 +127,10 @@ class MicroBatch:
         """Return the workload as a document."""
         batches: list[dict[str, Any]] = []
         for number, rows in enumerate(self.batches):
-            batch: dict[str, Any] = {"items": [item.to_data() for item in rows]}
+            batch: dict[str, Any] = {}
+            if rows.documents and self.settings.replicas is not None:
+                batch["documents"] = list(rows.documents)
+            batch["items"] = [item.to_data() for item in rows]
             if self.buckets is not None:
                 batch["buckets"] = self.buckets[number]
             batches.append(batch)
