@@ -15,7 +15,7 @@ from hpplan.errors import InvalidInput
 from hpplan.passes.resolution import resolve_rules
 from hpplan.plan.codes import UNRESOLVED_TARGET
 from hpplan.plan.model import Plan, check_plan
-from hpplan.plan.rules import RuleSet, load_rules, rules_of_plan
+from hpplan.plan.rules import RULES_OF_PLAN, RuleSet, load_rules, rules_of_plan
 from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, load_strategies
 from hpplan.routing.routes_document import load_routes
 from hpplan.routing.traffic import Traffic
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 _LISTS = ("rules", "plan_overrides")
 """Where a file has its rules; the first that is there counts."""
-
-_LISTS_OF_PLAN = ("module_overrides", "injections")
-"""Where a plan has its own rules."""
 
 _MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("routes", ("hpplan_routes",)),
@@ -158,10 +155,10 @@ class CheckRun:
         broken = partial.broken | self._broken
         if self._rules is not None:
             return partial._replace(broken=broken), self._rules
-        if broken & set(_LISTS_OF_PLAN):
+        if broken & set(RULES_OF_PLAN):
             broken |= {"rules"}
         plan = partial.plan
-        found = sound_rules(lambda data: rules_of_plan(Plan(data, plan.place)), plan.data, _LISTS_OF_PLAN)
+        found = sound_rules(lambda data: rules_of_plan(Plan(data, plan.place)), plan.data, RULES_OF_PLAN)
         self.blocking.extend(found.problems)
         if found.broken:
             broken |= {"rules"}

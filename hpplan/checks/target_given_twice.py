@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.plan.rules import TARGET_FIELDS
+from hpplan.plan.rules import RULES_OF_PLAN, TARGET_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ CODES: tuple[Code, ...] = (TARGET_GIVEN_TWICE,)
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each target that a record of the plan passes over."""
-    for field in ("module_overrides", "injections"):
+    for field in RULES_OF_PLAN:
         yield from _records(subject.plan.data.get(field), subject.plan.place.at(field))
 
 

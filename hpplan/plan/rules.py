@@ -56,12 +56,17 @@ RULE_SCHEMA = record(
     },
     title="Inline rule",
 )
-_RULES = core_schema.list_schema(RULE_SCHEMA, strict=True)
+RULES = core_schema.list_schema(RULE_SCHEMA, strict=True)
+"""A list of records: those of a file, and those that a plan carries."""
+
+RULES_OF_PLAN = ("module_overrides", "injections")
+"""Where a plan carries rules, in the order in which they are read."""
+
 RULES_SCHEMA = record(
     {
         "model_type": described(TEXT, "Model type that strategies are resolved for."),
-        "rules": described(_RULES, "Inline rules."),
-        "plan_overrides": described(_RULES, "The rules of a HyperParallel training YAML."),
+        "rules": described(RULES, "Inline rules."),
+        "plan_overrides": described(RULES, "The rules of a HyperParallel training YAML."),
         "strategies": described(STRATEGIES, "Strategies that join the built-in ones and win over them."),
     },
     title="Rules",
@@ -133,7 +138,7 @@ def rules_of_plan(plan: Plan) -> RuleSet:
     """Return the rules that a plan carries: `module_overrides`, then `injections`."""
     problems: list[Diagnostic] = []
     rules: list[Rule] = []
-    for field in ("module_overrides", "injections"):
+    for field in RULES_OF_PLAN:
         records, place = plan.data.get(field, []), plan.place.at(field)
         shape = list(check_shape(_validator(), {"rules": records}, plan.place))
         problems += (

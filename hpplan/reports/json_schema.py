@@ -16,9 +16,17 @@ if TYPE_CHECKING:
 
 
 def _plan() -> CoreSchema:
-    from hpplan.plan.model import PLAN_SCHEMA
+    from pydantic_core import core_schema
 
-    return PLAN_SCHEMA
+    from hpplan.plan.model import PLAN_SCHEMA
+    from hpplan.plan.rules import RULES, RULES_OF_PLAN
+
+    # Loading leaves the plan's own rules to whoever applies them: with --rules, nobody does.
+    fields: Any = dict(PLAN_SCHEMA["fields"])
+    for name in RULES_OF_PLAN:
+        known = fields[name]["schema"].get("metadata", {})
+        fields[name] = core_schema.typed_dict_field({**RULES, "metadata": known}, required=False)
+    return {**PLAN_SCHEMA, "fields": fields}
 
 
 def _rules() -> CoreSchema:

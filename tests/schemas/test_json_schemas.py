@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from hpplan.checks.run import CheckRun
 from hpplan.diagnostics import Place
-from hpplan.documents.reader import read_document
+from hpplan.documents.reader import parse_document, read_document
 from hpplan.reports.json_schema import DOCUMENT_KINDS, DocumentKind, json_schema, render
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
@@ -112,6 +113,33 @@ def test_plan_schema_rejects(path: tuple[str, ...], value: object) -> None:
         node = node[key]
     node[path[-1]] = value
     assert faults("plan", data) == [list(path)]
+
+
+@pytest.mark.parametrize("field", ["module_overrides", "injections"])
+@pytest.mark.parametrize(
+    ("record", "at_fault"),
+    [
+        ({"fqns": 1, "factory": "mycompany.Linear"}, ["fqns"]),
+        ({"match": ["a", 1], "factory": "mycompany.Linear"}, ["match"]),
+        ({"match": "a", "local_compute_fn": 3}, ["local_compute_fn"]),
+        ({"match": "a", "when": True, "inner_wrapper": "f"}, ["when"]),
+        ("a", []),
+        ({"fqn": None, "match": "a", "factory": {"_target_": "mycompany.Linear", "bias": False}}, None),
+        ({"fqn": "a", "replaced_by": 3}, None),
+    ],
+)
+def test_plan_schema_and_validate_agree_on_rules(
+    field: str, record: object, at_fault: list[str] | None
+) -> None:
+    """A failure means that an editor lets pass what `hpplan validate` rejects, or the other way round."""
+    data = {"boundary_classes": {}, "param_plan": {"a": {}}, field: [record]}
+    expected = [] if at_fault is None else [[field, 0, *at_fault]]
+    run = CheckRun()
+    run.check(parse_document(json.dumps(data).encode(), "p"))
+    found = [[*item.place.path] for item in run.blocking if item.code.name == "mistyped-field"]
+    # Where one of several types may stand, JSON Schema blames the whole value.
+    assert [path[: len(expected[0])] if expected else path for path in found] == expected
+    assert faults("plan", data) == expected
 
 
 def test_workload_schema_rejects_and_allows() -> None:
