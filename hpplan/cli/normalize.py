@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
+from hpplan.cli.completion import complete_passes
 from hpplan.cli.inputs import (
     PATH,
     RuleInputs,
@@ -49,11 +50,18 @@ Format = Literal["yaml", "json"]
     "--diff", is_flag=True, help="Write nothing; print a unified diff, and exit with 1 where there is one."
 )
 @click.option("--changes", is_flag=True, help="Print what each pass did and why, instead of the plan.")
-@click.option("--passes", "pass_names", metavar="A,B", help="Run only these passes, in their usual order.")
+@click.option(
+    "--passes",
+    "pass_names",
+    metavar="A,B",
+    shell_complete=complete_passes,
+    help="Run only these passes, in their usual order.",
+)
 @click.option(
     "--print-after",
     multiple=True,
     metavar="PASS",
+    shell_complete=complete_passes,
     help="Print the plan after PASS ('all': each) to standard error.",
 )
 @click.option("--bare", is_flag=True, help="Leave out the normalization record.")
