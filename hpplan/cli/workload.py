@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 Format = Literal["yaml", "json"]
 
-POSITIVE = click.IntRange(min=1)
+POSITIVE = click.IntRange(min=1, max=2**53 - 1)
+"""What a workload can hold."""
+
+RANKS = click.IntRange(min=1, max=2**22)
+"""As many as a mesh may have."""
+
+TOKEN = click.IntRange(min=0)
 
 
 class _Command(click.Command):
@@ -35,8 +41,8 @@ class _Command(click.Command):
 @click.command("workload", cls=_Command, short_help="Make workloads from the samples that a data loader has.")
 @click.argument("batch_files", nargs=-1, required=True, type=PATH, metavar="BATCH...")
 @click.option("--model", "family_name", required=True, metavar="FAMILY", help="Model family; see below.")
-@click.option("--image-id", type=int, metavar="ID", help="Placeholder token of an image.")
-@click.option("--video-id", type=int, metavar="ID", help="Placeholder token of a video.")
+@click.option("--image-id", type=TOKEN, metavar="ID", help="Placeholder token of an image.")
+@click.option("--video-id", type=TOKEN, metavar="ID", help="Placeholder token of a video.")
 @click.option(
     "--set",
     "settings",
@@ -62,11 +68,9 @@ class _Command(click.Command):
     show_default=True,
     help="Whether routing may round the sequence length up to what a mesh needs.",
 )
-@click.option("--encoder-ranks", type=POSITIVE, metavar="N", help="Fill buckets for N encoder ranks.")
+@click.option("--encoder-ranks", type=RANKS, metavar="N", help="Fill buckets for N encoder ranks.")
 @click.option("--mesh", "mesh_text", metavar="SPEC", help="Fill buckets for this mesh: dp=2,cp=2,tp=4,sp.")
-@click.option(
-    "--encoder-cp-size", type=POSITIVE, default=1, metavar="N", help="Ranks that encode one bucket."
-)
+@click.option("--encoder-cp-size", type=RANKS, default=1, metavar="N", help="Ranks that encode one bucket.")
 @click.option("--assign", "policy", metavar="POLICY", help="How buckets are filled; as in hpplan route.")
 @click.option("--replicas", is_flag=True, help="Give each data-parallel replica of --mesh its own samples.")
 @click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
@@ -199,6 +203,10 @@ def _family(name: str, settings: tuple[str, ...], given: dict[str, object]) -> F
     for setting in settings:
         option, equals, text = setting.partition("=")
         _one_of("--set", option, list(options))
+        if option in values:
+            own = f"--{option.replace('_', '-')}"
+            twice = f"{own} and --set" if given.get(option) is not None else "--set twice"
+            raise click.UsageError(f"{option} is given by {twice}; give it once")
         try:
             values[option] = options[option](text)
         except ValueError:
@@ -210,6 +218,11 @@ def _family(name: str, settings: tuple[str, ...], given: dict[str, object]) -> F
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="'--set'") from None
     _one_of("--dtype", made.dtype, list(DTYPES))
+    shared = family.image_id == family.video_id >= 0
+    if made.image_id == made.video_id >= 0 and not shared:
+        raise click.UsageError(
+            f"images and videos of {family.name} cannot have the same placeholder, {made.image_id}"
+        )
     return made
 
 

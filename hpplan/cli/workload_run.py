@@ -6,6 +6,7 @@ import io
 import sys
 import tempfile
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -49,8 +50,9 @@ class WorkloadRun:
         paths = tuple(paths)
         with _progress(paths, color=self._output.use_color(sys.stderr)) as progress:
             for path in paths:
-                before = self._samples + len(self.problems)
+                before, known, records = self._samples + len(self.problems), len(self.problems), 0
                 for record in read_records(path, self.problems, self._output.sources, progress):
+                    records += 1
                     try:
                         sample = read_sample(record, self._family)
                     except InvalidInput as error:
@@ -58,6 +60,11 @@ class WorkloadRun:
                         continue
                     self._samples += 1
                     yield sample
+                if not records and len(self.problems) > known + 1:
+                    # Not a line is a sample: one finding says so as well as a thousand.
+                    first = self.problems[known]
+                    hint = "BATCH has one JSON object a line, or one JSON array of them"
+                    self.problems[known:] = [replace(first, hint=hint)]
                 if before == self._samples + len(self.problems):
                     place = Place("<stdin>" if path == "-" else path, position=(1, 1))
                     self.problems.append(Diagnostic(NO_SAMPLES, "there is not a single sample", place))

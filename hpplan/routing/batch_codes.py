@@ -63,7 +63,7 @@ UNUSABLE_IMAGE = Code(
     """\
 ## What it finds
 An image or a video that the model family cannot take: a side or a frame count below 1, an aspect
-ratio above its limit, a patch grid that its merge size does not divide.
+ratio above its limit, a patch grid that its merge size does not divide, more than 100,000 frames.
 
 ## Why it hurts
 The family's own processor refuses it, too, or has made this grid with other settings.

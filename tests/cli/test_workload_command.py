@@ -119,6 +119,57 @@ def test_packs_route_on_any_mesh(hpplan: Runner, batch: str, tmp_path: Path) -> 
     assert "20 tokens, padded from 16, zigzag, 4 documents; 10 a rank" in result.stdout
 
 
+HUGE = 99999999999999999999999
+
+
+@pytest.mark.parametrize("family", ["custom", "qwen2_vl", "qwen3_vl", "internvl", "kimi_vl", "llava_next"])
+@pytest.mark.parametrize(
+    ("sample", "code"),
+    [
+        ({"text_tokens": HUGE}, "HP450"),
+        ({"text_tokens": [HUGE]}, "HP450"),
+        ({"text_tokens": 1, "images": [{"width": HUGE, "height": HUGE}]}, "HP452"),
+        ({"text_tokens": 1, "image_rows": [HUGE]}, "HP452"),
+        ({"text_tokens": 1, "image_rows": [2**52, 2**52]}, "HP450"),
+        ({"text_tokens": 1, "image_grid_thw": [[1, HUGE, HUGE]]}, "HP452"),
+        ({"text_tokens": 1, "image_grid_hws": [[2**40, 2**40]]}, "HP452"),
+        ({"text_tokens": 1, "num_patches": [2**50]}, "HP452"),
+        ({"text_tokens": 1, "videos": [{"width": 224, "height": 224, "frames": 10**9}]}, "HP452"),
+        ({"text_tokens": 1, "videos": [{"width": 224, "height": 224, "frames": 10**5}] * 11}, "HP452"),
+        ({"text_tokens": 1, "video_grid_thw": [[10**9, 4, 4]]}, "HP452"),
+        ({"text_tokens": 1, "num_frames": [10**9]}, "HP452"),
+    ],
+)
+def test_samples_beyond_all_bounds(hpplan: Runner, family: str, sample: dict[str, Any], code: str) -> None:
+    """A number that no sample has fills the memory, or makes a workload that hpplan itself refuses."""
+    options = ("--model", family, *(("--set", "rows=1") if family == "custom" else ()))
+    result = hpplan("workload", "-", *options, stdin=json.dumps(sample).encode())
+    if result.status == 0:
+        # Fields of other families are ignored.
+        assert hpplan("route", "-", "--mesh", "cp=2", stdin=result.stdout.encode()).status == 0
+        return
+    assert (result.status, result.stdout) == (1, "")
+    assert result.stderr.startswith("<stdin>:1:")
+    assert code in result.stderr or "takes no videos" in result.stderr
+
+
+def test_a_file_without_a_single_record(hpplan: Runner, tmp_path: Path) -> None:
+    """A YAML file that is taken for a batch gives a finding for each of its lines."""
+    path = tmp_path / "w.yaml"
+    path.write_text("sequence:\n  length: 8\nitems:\n- {item_id: 0}\n")
+    result = hpplan("workload", str(path), *CUSTOM)
+    assert (result.status, result.stdout) == (1, "")
+    assert result.stderr.count(str(path)) == 1
+    assert "one JSON object a line" in result.stderr
+
+
+def test_custom_without_ids(hpplan: Runner, batch: str) -> None:
+    """Somebody who did not know of the ids is told of one of them, sample after sample."""
+    result = hpplan("workload", batch, "--model", "custom")
+    assert result.status == 1
+    assert "give --image-id and --video-id" in result.stderr
+
+
 def test_encoder_ranks_and_policy(hpplan: Runner, batch: str) -> None:
     """Buckets are filled for so many encoder ranks by the policy that is named."""
     result = hpplan("workload", batch, *CUSTOM, "--encoder-ranks", "2", "--assign", "round-robin")
@@ -196,6 +247,16 @@ def test_sequence_length(hpplan: Runner, batch: str) -> None:
         ([*CUSTOM, "--pack", "9", "--micro-batch", "2"], "leave out --micro-batch"),
         ([*CUSTOM, "--pack", "9", "--seq-length", "9"], "leave out --seq-length"),
         ([*CUSTOM, "--replicas"], "needs a --mesh"),
+        ([*CUSTOM, "--set", "feature_width=7", "--feature-width", "9"], "by --feature-width and --set"),
+        ([*CUSTOM, "--set", "rows=7", "--set", "rows=9"], "by --set twice"),
+        (["--model", "custom", "--image-id", "-1"], "--image-id"),
+        ([*CUSTOM, "--video-id", "9"], "same placeholder, 9"),
+        (["--model", "qwen2_vl", "--video-id", "151655"], "same placeholder, 151655"),
+        ([*CUSTOM, "--seq-length", "99999999999999999999999"], "--seq-length"),
+        ([*CUSTOM, "--pack", "99999999999999999999999"], "--pack"),
+        ([*CUSTOM, "--feature-width", "99999999999999999999999"], "--feature-width"),
+        ([*CUSTOM, "--set", "payloads=99999999999999999999999"], "at most 2^53 - 1"),
+        ([*CUSTOM, "--encoder-ranks", "99999999999"], "--encoder-ranks"),
         ([*CUSTOM, "--replicas", "--mesh", "dp=2"], "needs --micro-batch"),
     ],
 )

@@ -8,9 +8,10 @@ from hpplan.diagnostics import Diagnostic
 from hpplan.routing.batch.placeholders import Feature
 from hpplan.routing.batch_codes import MALFORMED_SAMPLE, UNUSABLE_IMAGE
 from hpplan.routing.families.base import Size
+from hpplan.routing.workload_shape import LARGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from hpplan.documents.jsonl import Record
     from hpplan.routing.families.base import Family, GridField, Kind, Runs
@@ -22,6 +23,13 @@ SIZE_FIELDS: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
 """Fields of a sample that list sizes in pixels, and what each entry has."""
 
 
+MOST_FRAMES = 100_000
+"""Frames, or steps of a grid, of one video: each may be a run of its own."""
+
+MOST_RUNS = 1_000_000
+"""Runs of all images and videos of one sample."""
+
+
 class Findings:
     """What is wrong with one record, each message starting with the sample's name."""
 
@@ -31,6 +39,8 @@ class Findings:
         self.record = record
         self.name = f"sample {given!r}" if isinstance(given, (str, int)) else f"sample {record.number}"
         self.found: list[Diagnostic] = []
+        self.runs = 0
+        """Of the images and videos so far."""
 
     def malformed(self, message: str, *path: str | int, hint: str | None = None) -> None:
         """Add that a field is not what it should be."""
@@ -79,8 +89,9 @@ def _of_grids(
         numbers = tuple(grid)
 
         def runs(numbers: tuple[int, ...] = numbers) -> Runs:
-            if min(numbers) < 1:
-                raise ValueError("every number must be at least 1")
+            _check_numbers(numbers)
+            if field.kind == "video" and axes:
+                _check_frames(numbers[0])
             return family.from_grid(field.kind, numbers)
 
         feature = _feature(field.kind, index, what, (name, index), runs, findings)
@@ -111,13 +122,26 @@ def _of_sizes(
         size = Size(entry["width"], entry["height"], entry.get("frames", 1) if kind == "video" else 1, fps)
 
         def runs(size: Size = size) -> Runs:
-            if min(size[:3]) < 1:
-                raise ValueError("every number must be at least 1")
+            _check_numbers(size[:3])
+            _check_frames(size.frames)
             return family.from_size(kind, size)
 
         feature = _feature(kind, index, f"size {size}", (name, index), runs, findings)
         if feature is not None:
             yield Sized(feature, size)
+
+
+def _check_numbers(numbers: Sequence[int]) -> None:
+    if min(numbers) < 1:
+        raise ValueError("every number must be at least 1")
+    if max(numbers) > LARGEST:
+        raise ValueError("every number must be at most 2^53 - 1")
+
+
+def _check_frames(frames: int) -> None:
+    """Refuse a video before anything is made of its frames."""
+    if frames > MOST_FRAMES:
+        raise ValueError(f"{frames:,} frames are more than {MOST_FRAMES:,}")
 
 
 def _entries(record: Record, name: str, findings: Findings) -> Iterator[tuple[int, object]]:
@@ -137,7 +161,16 @@ def _feature(
     findings: Findings,
 ) -> Feature | None:
     try:
-        return Feature(kind, index, runs(), what, path)
+        feature = Feature(kind, index, runs(), what, path)
     except ValueError as error:
         findings.unusable(f"{kind} {index + 1}, {what}: {error}", *path)
         return None
+    findings.runs += len(feature.runs)
+    if feature.rows > LARGEST:
+        findings.unusable(f"{kind} {index + 1}, {what}: it would have more than 2^53 - 1 rows", *path)
+        return None
+    if findings.runs > MOST_RUNS:
+        most = f"with it the sample has more than {MOST_RUNS:,} runs of tokens"
+        findings.unusable(f"{kind} {index + 1}, {what}: {most}", *path)
+        return None
+    return feature

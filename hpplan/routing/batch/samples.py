@@ -15,6 +15,7 @@ from hpplan.routing.batch.placeholders import (
     split_text,
 )
 from hpplan.routing.batch_codes import PLACEHOLDERS_DO_NOT_MATCH
+from hpplan.routing.workload_shape import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +61,10 @@ def read_sample(record: Record, family: Family) -> Sample:
             length, spans = place_by_sizes(features, _around(sized, family), text)
             if not length:
                 findings.malformed("there is not a single token", "text_tokens")
+            if length > LARGEST:
+                findings.malformed(
+                    f"there are {length} tokens, and the most are 2^53 - 1 = {LARGEST}", "text_tokens"
+                )
     if findings.found:
         raise InvalidInput(findings.found)
     items = tuple(SampleItem(feature.kind, own) for feature, own in zip(features, spans, strict=True))
@@ -133,7 +138,8 @@ def _spans(
     for kind, placeholder, own in groups:
         if placeholder < 0:
             if own:
-                hint = f"give it as --{kind}-id"
+                none = family.image_id < 0 and family.video_id < 0
+                hint = "give --image-id and --video-id" if none else f"give it as --{kind}-id"
                 findings.malformed(f"{family.name} has no placeholder for {kind}s", hint=hint)
             continue
         runs = placeholder_runs(tokens, placeholder)

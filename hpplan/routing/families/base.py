@@ -15,6 +15,9 @@ Runs = tuple[int, ...]
 """Feature rows of each run of placeholders of one image or video, in order."""
 
 
+LARGEST_OPTION = 2**53 - 1
+
+
 class Size(NamedTuple):
     """An image in pixels, or `frames` of a video with `fps` of them a second."""
 
@@ -69,6 +72,8 @@ class Family:
             least = self.least.get(field.name, 1)
             if isinstance(value, int) and value < least:
                 raise ValueError(f"{field.name} must be at least {least}, not {value}")
+            if isinstance(value, int) and value > LARGEST_OPTION:
+                raise ValueError(f"{field.name} must be at most 2^53 - 1, not {value}")
 
     def from_grid(self, kind: Kind, grid: tuple[int, ...]) -> Runs:
         """Return the rows of an entry of one of `grid_fields`."""
