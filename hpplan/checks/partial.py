@@ -82,8 +82,8 @@ class Partial(NamedTuple):
     """Parts of the input that are broken, by the names of `WAITING`."""
     unsure: frozenset[str] = frozenset()
     """FQNs of whose entry or class something is broken."""
-    placed: frozenset[str] = frozenset()
-    """Those of them in whose entry nothing but placements is."""
+    misshapen: frozenset[str] = frozenset()
+    """Those of them of which more than placements is."""
     records: frozenset[Path] = frozenset()
     """Where the plan's own rules are broken."""
 
@@ -100,7 +100,7 @@ class Partial(NamedTuple):
             return False
         field, *below = place.path
         if field in {"param_plan", "boundary_classes"}:
-            unsure = self.unsure - self.placed if check in _NEVER_READ_PLACEMENTS else self.unsure
+            unsure = self.misshapen if check in _NEVER_READ_PLACEMENTS else self.unsure
             return bool(below) and below[0] in unsure
         return field in self.broken or place.path[:2] in self.records
 
@@ -113,13 +113,15 @@ def salvage(plan: Plan, problems: Iterable[Diagnostic]) -> Partial | None:
     entries, classes = dict(data["param_plan"]), dict(data["boundary_classes"])
     data |= {"param_plan": entries, "boundary_classes": classes}
     broken: set[str] = set()
-    unsure: dict[str, bool] = {}
+    unsure: set[str] = set()
+    misshapen: set[str] = set()
     for item in problems:
         field, *below = map(str, item.place.path)
         if field in {"param_plan", "boundary_classes"}:
             fqn = below[0]
-            placed = field == "param_plan" and item.code is MALFORMED_PLACEMENT
-            unsure[fqn] = unsure.get(fqn, True) and placed
+            unsure.add(fqn)
+            if item.code is not MALFORMED_PLACEMENT:
+                misshapen.add(fqn)
         if field == "param_plan":
             entries[fqn] = _without(entries[fqn], below[1:])
         elif field == "boundary_classes":
@@ -128,8 +130,7 @@ def salvage(plan: Plan, problems: Iterable[Diagnostic]) -> Partial | None:
         else:
             data.pop(field, None)
             broken.add(field)
-    placed_only = frozenset(fqn for fqn, placed in unsure.items() if placed)
-    return Partial(Plan(data, plan.place), frozenset(broken), frozenset(unsure), placed_only)
+    return Partial(Plan(data, plan.place), frozenset(broken), frozenset(unsure), frozenset(misshapen))
 
 
 def _without(node: Any, path: list[str]) -> Any:  # noqa: ANN401 - what a broken plan has there
