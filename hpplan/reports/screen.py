@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 SHADES = " ░▒▓█"
 PLAIN_SHADES = " .:*#"
+
+_BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=(?:[kMGTP]?B|[um]?s|GB/s)\b)")
+"""A blank that belongs to a figure."""
 
 _LEAST_VALUE_COLUMNS = 20
 
@@ -31,7 +35,15 @@ class Screen:
         """Return a table under its title; `right` lists columns that are aligned to the right."""
         if self.width is None:
             return f"{visible(title)}\n" + plain_table(headers, rows, right)
-        return terminal_table(headers, rows, title=title, color=self.color, right=right, width=self.width)
+        return terminal_table(
+            headers,
+            rows,
+            title=title,
+            width=self.width,
+            color=self.color,
+            right=right,
+            unicode=self.unicode,
+        )
 
     def facts(self, facts: Sequence[tuple[str, str]]) -> str:
         """Return names and values in two columns."""
@@ -44,18 +56,23 @@ class Screen:
     def folded(self, name: str, value: str) -> str:
         """Return a name and its value, broken at blanks where the terminal has not enough columns."""
         name, value = visible(name), visible(value)
-        if self.width is None or len(name) + len(value) <= self.width:
+        if self.width is None or self.fits(len(name) + len(value)):
             return (name + value).rstrip() + "\n"
         room = max(self.width, len(name) + _LEAST_VALUE_COLUMNS)
         lines: list[str] = []
         line, blank = name, True
-        for word in value.split(" "):
+        for word in _BEFORE_UNIT.sub("\xa0", value).split(" "):
+            word = word.replace("\xa0", " ")  # noqa: PLW2901 - as it was
             if len(line) + len(word) > room and not blank:
                 lines.append(line.rstrip())
                 line = " " * len(name)
             line += word + " "
             blank = False
         return "\n".join([*lines, line.rstrip()]) + "\n"
+
+    def fits(self, columns: int) -> bool:
+        """Whether a line of so many columns stays whole."""
+        return self.width is None or columns <= self.width
 
     @property
     def shades(self) -> str:
