@@ -54,8 +54,8 @@ ROUTES_DIFFER = Code(
     "error",
     """\
 ## What it finds
-A routing table whose parents, destinations, transfers or matrix are not those that its mesh,
-workload, buckets and granularity give.
+A routing table whose parents, destinations, transfers, matrix or traffic are not those that its
+mesh, workload, buckets and granularity give.
 
 ## Why it hurts
 A receiver that expects other rows than are sent gets wrong data, or waits for ever.
@@ -71,8 +71,30 @@ to route by hand.
 """,
 )
 
+UNKNOWN_ROUTES_FIELD = Code(
+    "HP504",
+    "unknown-routes-field",
+    "warning",
+    """\
+## What it finds
+A field of a routing table that hpplan does not know, and so does not check.
+
+## Why it hurts
+Whoever wrote it expects something of it, and nothing happens. It may be a misspelt field.
+
+## Example
+```json
+{"hpplan_routes": 1, "comment": "of 3 May", …}
+```
+
+## What to do
+Correct its name, or leave it out: hpplan reads the table without it.
+""",
+)
+
 CODES: tuple[Code, ...] = (
     MALFORMED_ROUTES,
     DIGEST_MISMATCH,
     ROUTES_DIFFER,
+    UNKNOWN_ROUTES_FIELD,
 )

@@ -15,6 +15,7 @@ from hpplan.plan.shape import FLAG, TEXT, count, described, kind_of
 from hpplan.routing.mesh import mesh_from_data
 from hpplan.routing.route_codes import DIGEST_MISMATCH, MALFORMED_ROUTES, ROUTES_DIFFER
 from hpplan.routing.routes import ROUTES_VERSION, plan_routes
+from hpplan.routing.routes_checks import check_fields, check_sums
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.transfers import GRANULARITIES
 from hpplan.routing.workload import load_workload
@@ -47,10 +48,11 @@ _TOP = (
     "parents",
     "traffic",
 )
+_MESH = ("axes", "order", "sp", "ep")
 _PARENT = ("ranks", "buckets", "destinations", "transfers", "matrix")
 KEY_ORDER = {
     (): _TOP,
-    ("mesh",): ("axes", "order", "sp", "ep"),
+    ("mesh",): _MESH,
     ("parents", "*"): _PARENT,
     **{("workload", *path): fields for path, fields in WORKLOAD_KEY_ORDER.items()},
 }
@@ -201,9 +203,24 @@ def routes_from_data(data: Mapping[str, Any], place: Place) -> RoutingTable:
                 hint="make the table again with `hpplan route`",
             )
         )
+    traffic = data.get("traffic")
+    warnings = [*_unknown_fields(data, place)]
+    if traffic is not None and not problems:
+        for finding in check_sums(traffic, table, place.at("traffic")):
+            (problems if finding.level == "error" else warnings).append(finding)
     if problems:
-        raise InvalidInput(problems)
-    return table
+        raise InvalidInput([*problems, *warnings])
+    return replace(table, warnings=(*table.warnings, *warnings))
+
+
+def _unknown_fields(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
+    yield from check_fields(data, _TOP, place)
+    yield from check_fields(data["mesh"], _MESH, place.at("mesh"))
+    for index, parent in enumerate(data["parents"]):
+        found = list(check_fields(parent, _PARENT, place.at("parents", index)))
+        yield from found
+        if found:
+            break  # a field that every parent has is one finding
 
 
 @cache
@@ -212,6 +229,12 @@ def _validator() -> SchemaValidator:
 
 
 def _check_shape(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
+    version = data.get("hpplan_routes")
+    if isinstance(version, bool):
+        message = (
+            f"`hpplan_routes` is the version of the format, {ROUTES_VERSION}, and not {kind_of(version)}"
+        )
+        yield Diagnostic(MALFORMED_ROUTES, message, place.at("hpplan_routes"))
     try:
         # The workload has codes of its own, and is checked by its loader.
         _validator().validate_python({**data, "workload": _ANY_WORKLOAD} if "workload" in data else data)

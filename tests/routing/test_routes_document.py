@@ -18,6 +18,7 @@ from hpplan.routing import routes_document
 from hpplan.routing.mesh import Mesh, parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
 from hpplan.routing.routes_document import KEY_ORDER, load_routes, routes_from_data, routes_to_data
+from hpplan.routing.traffic import Link
 from hpplan.routing.workload import load_workload
 
 if TYPE_CHECKING:
@@ -108,6 +109,21 @@ CHANGES: list[tuple[str, Callable[[Any], object], list[tuple[str, KeyPath]]]] = 
       for field, first in (("transfers", (0,)), ("matrix", (0,)))] + [("digest-mismatch", ("digest",))]),
     ("a later version", lambda data: data.__setitem__("hpplan_routes", 2),
      [("malformed-routes", ("hpplan_routes",))]),
+    ("a truth for a version", lambda data: data.__setitem__("hpplan_routes", True),
+     [("malformed-routes", ("hpplan_routes",))]),
+    ("other sums", lambda data: data["traffic"].update(rows_leaving=-5, row_bytes="16", rows=True),
+     [("routes-differ", ("traffic", name)) for name in ("rows_leaving", "row_bytes", "rows")]),
+    ("sums of a rank fewer", lambda data: data["traffic"]["ranks"].pop(),
+     [("routes-differ", ("traffic", "ranks"))]),
+    ("other sums of a rank", lambda data: data["traffic"]["ranks"][3].update(items=7),
+     [("routes-differ", ("traffic", "ranks", 3, "items"))]),
+    ("sums of another kind", lambda data: data["traffic"].update(producer_load=[], ranks={}),
+     [("routes-differ", ("traffic", "producer_load")), ("routes-differ", ("traffic", "ranks"))]),
+    ("another time", lambda data: data["traffic"].update(
+        estimate={"bandwidth_gb_per_s": 1, "latency_us": 0, "seconds": 1}),
+     [("routes-differ", ("traffic", "estimate", "seconds"))]),
+    ("no time", lambda data: data["traffic"].update(estimate={"bandwidth_gb_per_s": 0, "latency_us": 0}),
+     [("routes-differ", ("traffic", "estimate"))]),
     ("no parents", lambda data: data.pop("parents"), [("malformed-routes", ())]),
     ("a transfer is a text", lambda data: data["parents"][0]["transfers"].__setitem__(0, "0 0 0 0 9"),
      [("malformed-routes", ("parents", 0, "transfers", 0))]),
@@ -128,6 +144,19 @@ def test_changed_tables_are_refused(
     with pytest.raises(InvalidInput) as raised:
         routes_from_data(data, Place("t"))
     assert sorted((one.code.name, one.place.path) for one in raised.value.diagnostics) == sorted(expected)
+
+
+def test_unknown_fields_are_warnings() -> None:
+    """A misspelt field of a table is not noticed."""
+    data = json.loads(json.dumps(routes_to_data(table(), Link(3.0, 1.0))))
+    assert routes_from_data(data, Place("t")).warnings == ()
+    data["digets"] = data["mesh"]["sq"] = data["parents"][1]["rank"] = data["traffic"]["row"] = 1
+    found = routes_from_data(data, Place("t")).warnings
+    assert [(one.code.name, one.level, one.place.path) for one in found] == [
+        ("unknown-routes-field", "warning", path)
+        for path in (("digets",), ("mesh", "sq"), ("parents", 1, "rank"), ("traffic", "row"))
+    ]
+    assert found[0].hint == "did you mean `digest`?"
 
 
 def test_digest_covers_what_matters_and_nothing_else() -> None:

@@ -15,6 +15,7 @@ from hpplan.routing.assignment import POLICIES
 from hpplan.routing.layouts import LAYOUTS
 from hpplan.routing.mesh import Mesh
 from hpplan.routing.routes import RoutingTable, plan_rank, plan_routes
+from hpplan.routing.traffic import Traffic
 from hpplan.routing.workload import load_workload
 
 if TYPE_CHECKING:
@@ -335,4 +336,5 @@ def test_policies_assign_every_item_once(
         # Greedy balancing ends at most one item above an even share.
         assert largest <= bound + max(costs, default=0)
         if policy == "local":
+            assert Traffic(table).rows_leaving <= Traffic(balanced).rows_leaving
             assert max(loads) <= max(1.5 * bound, largest)

@@ -60,6 +60,23 @@ class _Placer:
         self.loads[best] += cost
         return best
 
+    def saved(self, buckets: list[int]) -> int:
+        """Return how many rows producers would not have to send, with items in these buckets."""
+        task = self._task
+        total = 0
+        for item, bucket in zip(task.items, buckets, strict=True):
+            rank = bucket * task.encoder_cp_size
+            explicit = task.destinations.get(item.item_id)
+            if explicit is not None and rank not in explicit:
+                continue
+            shard = task.ownership.shard_of(rank)
+            owned = sum(stop - start for at, start, stop in task.ownership.runs(item.spans) if at == shard)
+            if task.row_granularity:
+                total += owned
+            elif owned or explicit is not None:
+                total += item.rows
+        return total
+
     def _savings(self, item: Item) -> list[tuple[_Pool, int]]:
         """Return groups of equally good producers, with the rows that each would not have to send."""
         task = self._task
@@ -94,7 +111,8 @@ def assign(task: Task) -> list[int]:
 
     A producer has room while its load stays within `load_factor` of the best
     bound, or within what largest-first balancing reaches where that is more;
-    an item that fits nowhere it is needed goes to the least loaded.
+    an item that fits nowhere it is needed goes to the least loaded. Where
+    largest-first balancing saves as many rows, that is taken.
     """
     order = lpt.largest_first(task)
     balanced = lpt.assign_in_order(task, order)
@@ -106,7 +124,8 @@ def assign(task: Task) -> list[int]:
     found = [0] * len(task.items)
     for index in order:
         found[index] = placer.place(index)
-    return found if max(placer.loads, default=0) <= limit else balanced
+    better = placer.saved(found) > placer.saved(balanced)
+    return found if better and max(placer.loads, default=0) <= limit else balanced
 
 
 LOCAL = Policy("local", assign, "where the rows are needed, within a factor of the best load")

@@ -1,0 +1,83 @@
+"""What a routing table says beside its routes: sums for people, and fields that nobody knows."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from hpplan.diagnostics import Diagnostic
+from hpplan.plan.shape import kind_of
+from hpplan.routing.route_codes import ROUTES_DIFFER, UNKNOWN_ROUTES_FIELD
+from hpplan.routing.traffic import Link, Traffic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hpplan.diagnostics import Place
+    from hpplan.routing.routes import RoutingTable
+
+_MAKE_AGAIN = "make the table again with `hpplan route`"
+
+_MOST_NAMED = 8
+"""Differences of the traffic that are reported one by one."""
+
+
+def check_fields(data: Mapping[str, Any], known: Sequence[str], place: Place) -> Iterator[Diagnostic]:
+    """Yield a warning for each field that is not known."""
+    for name in data:
+        if name not in known:
+            near = get_close_matches(str(name), known, 1, 0.6)
+            yield Diagnostic(
+                UNKNOWN_ROUTES_FIELD,
+                f"the field `{name}` is not known and is ignored",
+                place.key(name),
+                hint=f"did you mean `{near[0]}`?" if near else None,
+            )
+
+
+def check_sums(data: Mapping[str, Any], table: RoutingTable, place: Place) -> Iterator[Diagnostic]:
+    """Yield findings about a `traffic` field that is not what the routes of its table add up to.
+
+    Fields that are not there say nothing wrong; unknown ones are warnings.
+    """
+    planned = Traffic(table, _link(data.get("estimate"))).to_data()
+    yield from check_fields(data, (*planned, "estimate"), place)
+    if "estimate" in data and "estimate" not in planned:
+        form = "must be {bandwidth_gb_per_s, latency_us, seconds}, of a link that there can be"
+        yield Diagnostic(ROUTES_DIFFER, f"`estimate` {form}", place.at("estimate"), hint=_MAKE_AGAIN)
+    for number, found in enumerate(_differences(data, planned, place)):
+        if number == _MOST_NAMED:
+            return
+        yield found
+
+
+def _link(estimate: object) -> Link | None:
+    if not isinstance(estimate, dict):
+        return None
+    bandwidth, latency = estimate.get("bandwidth_gb_per_s"), estimate.get("latency_us")
+    if not _is_number(bandwidth) or not _is_number(latency) or not bandwidth > 0 or not latency >= 0:
+        return None
+    return Link(bandwidth, latency)
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401 - of a document
+    return type(value) in {int, float}
+
+
+def _differences(found: Any, planned: Any, place: Place) -> Iterator[Diagnostic]:  # noqa: ANN401 - any field
+    if isinstance(planned, dict) and isinstance(found, dict):
+        for name in found:
+            if name in planned:
+                yield from _differences(found[name], planned[name], place.at(name))
+    elif isinstance(planned, list) and isinstance(found, list) and len(found) == len(planned):
+        for number, (one, other) in enumerate(zip(found, planned, strict=True)):
+            yield from _differences(one, other, place.at(number))
+    elif not (_is_number(found) and _is_number(planned) and found == planned):
+        if isinstance(planned, list):
+            length = f"{len(found)} entries" if isinstance(found, list) else kind_of(found)
+            message = f"there is an entry for each of {len(planned)} ranks, not {length}"
+        elif isinstance(planned, dict):
+            message = f"this is a mapping, not {kind_of(found)}"
+        else:
+            message = f"the routes add up to {planned} here, not {kind_of(found)}"
+        yield Diagnostic(ROUTES_DIFFER, message, place, hint=_MAKE_AGAIN)
