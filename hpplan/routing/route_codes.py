@@ -72,7 +72,7 @@ to route by hand.
 )
 
 UNKNOWN_ROUTES_FIELD = Code(
-    "HP504",
+    "HP506",
     "unknown-routes-field",
     "warning",
     """\

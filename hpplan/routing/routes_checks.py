@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _MAKE_AGAIN = "make the table again with `hpplan route`"
 
+_ABSURD = 1e18
+"""GB/s and microseconds that no link has."""
+
 _MOST_NAMED = 8
 """Differences of the traffic that are reported one by one."""
 
@@ -54,8 +57,10 @@ def check_sums(data: Mapping[str, Any], table: RoutingTable, place: Place) -> It
 def _link(estimate: object) -> Link | None:
     if not isinstance(estimate, dict):
         return None
-    bandwidth, latency = estimate.get("bandwidth_gb_per_s"), estimate.get("latency_us")
-    if not _is_number(bandwidth) or not _is_number(latency) or not bandwidth > 0 or not latency >= 0:
+    bandwidth: Any = estimate.get("bandwidth_gb_per_s")
+    latency: Any = estimate.get("latency_us")
+    usable = _is_number(bandwidth) and _is_number(latency)
+    if not usable or not 0 < bandwidth < _ABSURD or not 0 <= latency < _ABSURD:
         return None
     return Link(bandwidth, latency)
 

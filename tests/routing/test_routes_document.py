@@ -109,7 +109,7 @@ CHANGES: list[tuple[str, Callable[[Any], object], list[tuple[str, KeyPath]]]] = 
       for field, first in (("transfers", (0,)), ("matrix", (0,)))] + [("digest-mismatch", ("digest",))]),
     ("a later version", lambda data: data.__setitem__("hpplan_routes", 2),
      [("malformed-routes", ("hpplan_routes",))]),
-    ("a truth for a version", lambda data: data.__setitem__("hpplan_routes", True),
+    ("a truth for a version", lambda data: data.update(hpplan_routes=True),
      [("malformed-routes", ("hpplan_routes",))]),
     ("other sums", lambda data: data["traffic"].update(rows_leaving=-5, row_bytes="16", rows=True),
      [("routes-differ", ("traffic", name)) for name in ("rows_leaving", "row_bytes", "rows")]),
