@@ -11,6 +11,7 @@ from hpplan.checks.feature_exchange import check_workload
 from hpplan.checks.partial import Partial, SoundRules, salvage, sound_rules
 from hpplan.checks.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 from hpplan.checks.subject import Subject
+from hpplan.documents.collector import collector_paused
 from hpplan.errors import InvalidInput
 from hpplan.passes.resolution import resolve_rules
 from hpplan.plan.codes import UNRESOLVED_TARGET
@@ -94,7 +95,8 @@ class CheckRun:
             "workload": self._check_workload,
             "routes": self._check_routes,
         }
-        checks[kind_of_document(document.data)](document)
+        with collector_paused():
+            checks[kind_of_document(document.data)](document)
 
     def finish(self) -> None:
         """Check the documents against each other; call it once, after the last one."""
