@@ -102,6 +102,7 @@ def refuse_overwriting(target: str | None, inputs: Iterable[str | None]) -> None
 
 def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: bool) -> None:
     """Write warnings to standard error; with `strict`, raise them as errors."""
+    import sys
     from dataclasses import replace
 
     from hpplan.errors import InvalidInput
@@ -113,4 +114,4 @@ def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: boo
         raise InvalidInput(replace(item, severity="error") for item in found)
     from hpplan.reports.concise import render
 
-    output.note(render(found, output.sources))
+    output.note(render(found, output.sources, color=output.use_color(sys.stderr)))

@@ -303,14 +303,14 @@ def _unified_diff(source: Source, text: str) -> str:
     return render(source.text, text, source.name, f"{source.name} (normalized)")
 
 
-def _would_change(name: str, before: Plan, after: Plan) -> str:
+def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:
     from hpplan.checks.compare_plans import compare_plans
     from hpplan.reports.diff import render_text
 
     comparison = compare_plans(before, after)
     if comparison.equal:
         return f"{name}: would be written in canonical form; its meaning stays\n"
-    return render_text(name, f"{name} (normalized)", comparison)
+    return render_text(name, f"{name} (normalized)", comparison, color=output.use_color(sys.stdout))
 
 
 def _show_changes(output: Output, runs: list[_Run], *, as_json: bool) -> None:

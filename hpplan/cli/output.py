@@ -65,7 +65,7 @@ class Output:
         if isinstance(error, InvalidInput):
             from hpplan.reports.concise import render
 
-            self.note(render(error.diagnostics, self.sources))
+            self.note(render(error.diagnostics, self.sources, color=self.use_color(sys.stderr)))
         else:
             self.complain(f"Error: {error}")
 

@@ -83,4 +83,4 @@ def test_control_characters_in_messages_are_escaped(hpplan: Runner) -> None:
         result = hpplan("normalize", argument)
         assert result.status == 2
         assert "\x1b" not in result.stderr
-        assert "\\x1b[31m" in result.stderr
+    assert "Cannot read miss\\x1b[31m:" in hpplan("normalize", "miss\x1b[31m").stderr
