@@ -292,7 +292,7 @@ def _compare(
         if text != source.text or source.has_mark:
             status = 1
             output.result(
-                _unified_diff(source, text) if diff else _would_change(source.name, base, run.after)
+                _unified_diff(source, text) if diff else _would_change(output, source.name, base, run.after)
             )
     return status
 
