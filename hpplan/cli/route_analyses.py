@@ -26,7 +26,7 @@ def comparison_text(view: RouteView, links: Links, format_name: str, screen: Scr
     from hpplan.routing.comparison import compare
 
     found = compare(view.table, links)
-    return _text(format_name, "--compare", found.to_data, lambda: render(found, screen))
+    return _text(format_name, "ways side by side", found.to_data, lambda: render(found, screen))
 
 
 def statistics_text(
@@ -45,6 +45,7 @@ def statistics_text(
             link=links.link,
             cost=options.cost or "rows",
             load_factor=LOAD_FACTOR if options.load_factor is None else options.load_factor,
+            only=options.assign,
             progress=progress,
         )
     return _text(format_name, "statistics over micro-batches", made.to_data, lambda: render(made, screen))
@@ -63,7 +64,8 @@ def _text(
         from hpplan.documents.writer import dump_yaml
 
         return dump_yaml(to_data())
-    raise click.UsageError(f"{what} come as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not as {format_name}")
+    known = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+    raise click.UsageError(f"--format {format_name} does not show {what}; take {known}")
 
 
 @contextmanager

@@ -298,7 +298,14 @@ def _mesh_of_plan(document: Document, options: RouteOptions) -> Mesh:
 
 def _workloads(data: Any, place: Place, options: RouteOptions) -> tuple[Workload, ...]:  # noqa: ANN401 - of a document
     """Return the workload of each micro-batch, or of the one that was picked."""
-    from hpplan.routing.micro_batches import FIELD, has_micro_batches, load_micro_batches
+    from hpplan.errors import InvalidInput
+    from hpplan.routing.micro_batches import (
+        FIELD,
+        check_beside,
+        has_micro_batches,
+        load_micro_batches,
+        with_warnings,
+    )
     from hpplan.routing.workload import load_workload
 
     picked = options.micro_batch
@@ -313,7 +320,10 @@ def _workloads(data: Any, place: Place, options: RouteOptions) -> tuple[Workload
         raise click.BadParameter(
             f"the input has micro-batches 0 to {len(entries) - 1}.", param_hint="'--micro-batch'"
         )
-    return (load_workload(entries[picked], place.at(FIELD, picked)),)
+    beside = list(check_beside(data, place))
+    if any(one.level == "error" for one in beside):
+        raise InvalidInput(beside)
+    return with_warnings((load_workload(entries[picked], place.at(FIELD, picked)),), beside)
 
 
 def _pick_one(count: int) -> click.UsageError:

@@ -133,12 +133,21 @@ def parse_mesh(text: str, document: str = "--mesh") -> Mesh:
             problems.append(Diagnostic(DUPLICATE_AXIS, f"`{name}` is given twice", place))
         elif name == "sp" and not equals:
             flags.add(name)
+        elif name == "sp":
+            message = f"`sp` takes no size, and here it has {f'`{number}`' if number else 'an empty one'}"
+            hint = "write `sp` alone, where TP ranks split the sequence; tp has the number of them"
+            problems.append(Diagnostic(MALFORMED_MESH, message, place, hint=hint))
         elif not equals or not name:
             what = f"`{word}` is no axis=size" if word else "a part is empty"
             problems.append(Diagnostic(MALFORMED_MESH, what, place, hint=_form_hint(word)))
         elif name not in AXES and name != "ep":
             problems.append(_unknown(name, place))
-        elif not re.fullmatch(r"[0-9]{1,18}", number) or int(number) < 1:
+        elif re.fullmatch(r"0*[1-9][0-9]{18,}", number):
+            at = Place(document, position=(1, start + part.strip().index("=") + 1))
+            message = f"the size of {name} is {number}, and hpplan routes up to {LARGEST_WORLD:,} ranks"
+            problems.append(Diagnostic(UNUSABLE_AXIS_SIZE, message, at))
+            flags.add(name)
+        elif not re.fullmatch(r"[0-9]+", number) or int(number) < 1:
             at = Place(document, position=(1, start + part.strip().index("=") + 1))
             problems.append(_unusable(name, f"`{number}`", at))
             flags.add(name)
@@ -208,7 +217,7 @@ def _made(sizes: dict[str, int], *, sp: bool, place: Place, problems: list[Diagn
     ep = sizes.pop("ep", 1)
     world = math.prod(sizes.values())
     if not problems and world > LARGEST_WORLD:
-        message = f"the mesh has {world:,} ranks, and hpplan routes up to {LARGEST_WORLD:,}"
+        message = f"the mesh has {world:,} ranks, and hpplan routes up to {LARGEST_WORLD:,} ranks"
         problems.append(Diagnostic(UNUSABLE_AXIS_SIZE, message, place))
     ranks = math.prod(size for axis, size in sizes.items() if axis != "pp")
     if not problems and ranks % ep:

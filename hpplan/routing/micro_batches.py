@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import core_schema
 
-from hpplan.diagnostics import Diagnostic
+from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
 from hpplan.plan.shape import described, kind_of
 from hpplan.routing.workload import load_workload
-from hpplan.routing.workload_codes import MISTYPED_WORKLOAD_FIELD, SIZE_TOO_SMALL
-from hpplan.routing.workload_shape import KEY_ORDER, WORKLOAD_SCHEMA
+from hpplan.routing.workload_codes import (
+    ITEMS_BESIDE_REPLICAS,
+    MISTYPED_WORKLOAD_FIELD,
+    SIZE_TOO_SMALL,
+    UNKNOWN_WORKLOAD_FIELD,
+)
+from hpplan.routing.workload_shape import KEY_ORDER, WORKLOAD_FIELDS, WORKLOAD_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from hpplan.diagnostics import Place
     from hpplan.routing.workload import Workload
+
+_NOWHERE = Place("workloads")
+"""Where findings are about data that no document has."""
 
 FIELD = "micro_batches"
 
@@ -45,20 +53,43 @@ def has_micro_batches(data: Mapping[str, Any]) -> bool:
     return FIELD in data
 
 
-def load_micro_batches(data: Mapping[str, Any], place: Place) -> tuple[Workload, ...]:
+def load_micro_batches(data: Mapping[str, Any], place: Place = _NOWHERE) -> tuple[Workload, ...]:
     """Return the workload of each micro-batch; raise InvalidInput with everything that is wrong in any."""
     where = place.at(FIELD)
     entries = data[FIELD]
+    beside = list(check_beside(data, place))
     if not isinstance(entries, list):
         message = f"`{FIELD}` must be a list of workloads, not {kind_of(entries)}"
-        raise InvalidInput([Diagnostic(MISTYPED_WORKLOAD_FIELD, message, where)])
+        raise InvalidInput([*beside, Diagnostic(MISTYPED_WORKLOAD_FIELD, message, where)])
     if not entries:
-        raise InvalidInput([Diagnostic(SIZE_TOO_SMALL, f"`{FIELD}` has no workload", where)])
-    problems: list[Diagnostic] = []
+        raise InvalidInput([*beside, Diagnostic(SIZE_TOO_SMALL, f"`{FIELD}` has no workload", where)])
+    problems = [one for one in beside if one.level == "error"]
     workloads = [_loaded(entry, where.at(index), problems) for index, entry in enumerate(entries)]
     if problems:
         raise InvalidInput(problems)
-    return tuple(workload for workload in workloads if workload is not None)
+    return with_warnings(tuple(workload for workload in workloads if workload is not None), beside)
+
+
+def with_warnings(workloads: tuple[Workload, ...], warnings: list[Diagnostic]) -> tuple[Workload, ...]:
+    """Return workloads of which the first carries the warnings about their document as well."""
+    first, *rest = workloads
+    return (replace(first, warnings=(*warnings, *first.warnings)), *rest)
+
+
+def check_beside(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
+    """Yield findings about fields beside the list: those of a workload are errors, as they would be lost."""
+    for name in data:
+        if name in WORKLOAD_FIELDS:
+            yield Diagnostic(
+                ITEMS_BESIDE_REPLICAS,
+                f"`{name}` stands beside `{FIELD}`",
+                place.key(name),
+                hint=f"move `{name}` into each element of `{FIELD}`",
+                related=(replace(place.key(FIELD), note="the micro-batches"),),
+            )
+        elif name != FIELD:
+            message = f"the field `{name}` is not known and is ignored"
+            yield Diagnostic(UNKNOWN_WORKLOAD_FIELD, message, place.key(name))
 
 
 def _loaded(data: Mapping[str, Any], place: Place, problems: list[Diagnostic]) -> Workload | None:

@@ -72,7 +72,7 @@ to route by hand.
 )
 
 UNKNOWN_ROUTES_FIELD = Code(
-    "HP506",
+    "HP505",
     "unknown-routes-field",
     "warning",
     """\

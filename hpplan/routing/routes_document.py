@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
-from hpplan.diagnostics import Diagnostic
+from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput, UnusableRequest
 from hpplan.plan.shape import FLAG, TEXT, count, described, kind_of
 from hpplan.routing.mesh import mesh_from_data
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from pydantic_core.core_schema import CoreSchema
 
-    from hpplan.diagnostics import Place
     from hpplan.documents.reader import Document
     from hpplan.routing.routes import ParentRoutes, RoutingTable
     from hpplan.routing.traffic import Link
@@ -57,6 +56,9 @@ KEY_ORDER = {
     **{("workload", *path): fields for path, fields in WORKLOAD_KEY_ORDER.items()},
 }
 """Where the writer follows the order of fields in a routing table."""
+
+_NOWHERE = Place("routes")
+"""Where findings are about data that no document has."""
 
 _RANKS = core_schema.list_schema(count(0), strict=True)
 _SQUARE = core_schema.list_schema(_RANKS, strict=True)
@@ -174,7 +176,7 @@ def load_routes(document: Document) -> RoutingTable:
     return routes_from_data(document.data, document.place)
 
 
-def routes_from_data(data: Mapping[str, Any], place: Place) -> RoutingTable:
+def routes_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> RoutingTable:
     """Return the routing table in plain data.
 
     The routes are planned again from mesh, workload, buckets and granularity,

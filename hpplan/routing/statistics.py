@@ -50,7 +50,7 @@ def _receive_imbalance(traffic: Traffic) -> float:
 
 
 MEASURES: tuple[Measure, ...] = (
-    Measure("encode_imbalance", "rows of the busiest producer / mean", _encode_imbalance, 3),
+    Measure("encode_imbalance", "cost of the busiest producer / mean", _encode_imbalance, 3),
     Measure("send_imbalance", "rows sent by the busiest rank / mean", _send_imbalance, 3),
     Measure("receive_imbalance", "rows received by the busiest rank / mean", _receive_imbalance, 3),
     Measure("rows_leaving", "rows that leave their rank", lambda traffic: traffic.rows_leaving, 0),
@@ -82,6 +82,7 @@ class Statistics:
     granularity: Granularity
     micro_batches: int
     link: Link | None
+    cost: Cost
     policies: dict[str, dict[str, Distribution]]
 
     @property
@@ -101,6 +102,7 @@ class Statistics:
             "mesh": self.mesh.to_data(),
             "granularity": self.granularity,
             "micro_batches": self.micro_batches,
+            "cost": self.cost,
             "link": None if self.link is None else self.link._asdict(),
             "policies": {
                 policy: {name: values._asdict() for name, values in measures.items()}
@@ -130,15 +132,19 @@ def statistics(
     link: Link | None = None,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
+    only: str | None = None,
     progress: Callable[[], object] | None = None,
 ) -> Statistics:
     """Route every micro-batch under every policy, and under its own buckets where all have some.
 
+    With `only` that policy is looked at alone. Encoding is measured in `cost`.
     `progress` is called after each micro-batch. Raises InvalidInput where one
     does not fit the mesh.
     """
-    names = [policy.name for policy in POLICIES]
-    if all(batch.buckets is not None for workload in workloads for batch in workload.batches):
+    names = [policy.name for policy in POLICIES if only in {None, policy.name}]
+    if only is None and all(
+        batch.buckets is not None for workload in workloads for batch in workload.batches
+    ):
         names.insert(0, GIVEN)
     wanted = [one for one in MEASURES if link is not None or not one.needs_link]
     values: dict[str, dict[str, list[float]]] = {
@@ -155,7 +161,7 @@ def statistics(
                 cost=cost,
                 load_factor=load_factor,
             )
-            traffic = Traffic(table, link)
+            traffic = Traffic(table, link, cost=cost)
             for measure in wanted:
                 values[name][measure.name].append(measure.of(traffic))
         if progress is not None:
@@ -165,6 +171,7 @@ def statistics(
         granularity,
         len(workloads),
         link,
+        cost,
         {
             name: {measure: distribution(found) for measure, found in measures.items()}
             for name, measures in values.items()

@@ -12,6 +12,7 @@ from hpplan.routing.assignment.base import load_bound
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from hpplan.routing.assignment.base import Cost
     from hpplan.routing.routes import ParentRoutes, RoutingTable
     from hpplan.routing.transfers import BatchRoutes
 
@@ -68,8 +69,8 @@ class ProducerLoad(NamedTuple):
 class BatchTraffic:
     """Rows by parent rank of one batch; parents that run the same batch share it."""
 
-    def __init__(self, routes: BatchRoutes) -> None:
-        """Add up the cells of the matrix, without a square."""
+    def __init__(self, routes: BatchRoutes, cost: Cost = "rows") -> None:
+        """Add up the cells of the matrix, without a square; loads are in `cost`."""
         size = routes.size
         self.items = [0] * size
         self.produced = [0] * size
@@ -88,11 +89,13 @@ class BatchTraffic:
             steps[first] += rows
             steps[first + count] -= rows
         self.received = [total - own for total, own in zip(accumulate(steps[:-1]), self.kept, strict=True)]
-        loads = self.produced[:: routes.encoder_cp_size]
+        power = 2 if cost == "rows^2" else 1
+        costs = [[item.rows**power for item in items] for items in routes.buckets]
+        loads = [sum(one) for one in costs]
         self.largest_load = max(loads)
         self.largest_producer = loads.index(self.largest_load) * routes.encoder_cp_size
         """Parent rank of the producer of the largest bucket; the lowest of equals."""
-        self.bound = load_bound([item.rows for items in routes.buckets for item in items], len(loads))
+        self.bound = load_bound([one for bucket in costs for one in bucket], len(loads))
         self.mean_load = sum(loads) / len(loads)
         self.leaving = sum(self.sent)
         self.least_leaving = routes.totals.least_rows_leaving
@@ -101,13 +104,16 @@ class BatchTraffic:
 class Traffic:
     """What a routing table moves."""
 
-    def __init__(self, table: RoutingTable, link: Link | None = None) -> None:
-        """Work out the sums; the cost is one pass over the items of each batch."""
+    def __init__(self, table: RoutingTable, link: Link | None = None, *, cost: Cost = "rows") -> None:
+        """Work out the sums in one pass over the items of each batch.
+
+        `producer_load` is in `cost`; all else is in rows.
+        """
         self.table = table
         self.link = link
         by_routes: dict[int, BatchTraffic] = {}
         self.batches = [
-            by_routes.setdefault(id(routes), BatchTraffic(routes))
+            by_routes.setdefault(id(routes), BatchTraffic(routes, cost))
             if id(routes) not in by_routes
             else by_routes[id(routes)]
             for _, routes in table.parents

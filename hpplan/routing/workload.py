@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+_NOWHERE = Place("workload")
+"""Where findings are about data that no document has."""
+
+
 class Item(NamedTuple):
     """One image or video. `spans` are (token_start, rows), ascending; their rows add up to `rows`."""
 
@@ -130,8 +134,8 @@ class Workload:
         return data
 
 
-def load_workload(data: Mapping[str, Any], place: Place) -> Workload:
-    """Return the workload in plain data, whose place in its document is `place`.
+def load_workload(data: Mapping[str, Any], place: Place = _NOWHERE) -> Workload:
+    """Return the workload in plain data, whose place in its document, where there is one, is `place`.
 
     Keys of `destinations` may be ints or decimal strings. Raises InvalidInput
     with everything that is wrong; warnings are kept in `Workload.warnings`.

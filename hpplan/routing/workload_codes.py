@@ -532,7 +532,8 @@ ITEMS_BESIDE_REPLICAS = Code(
     "error",
     """\
 ## What it finds
-`items`, `buckets` or `destinations` beside `replicas`.
+`items`, `buckets` or `destinations` beside `replicas`, or fields of a workload beside
+`micro_batches`.
 
 ## Why it hurts
 One of the two would be ignored.
@@ -544,7 +545,8 @@ replicas: [{items: []}, {items: []}]
 ```
 
 ## What to do
-Give each replica its own, inside `replicas`, or one for all at the top level.
+Give each replica its own, inside `replicas`, or one for all at the top level; give each
+micro-batch its own, inside `micro_batches`.
 """,
 )
 

@@ -109,9 +109,15 @@ def test_one_micro_batch_is_picked(hpplan: Runner, many: str, one: str) -> None:
         (["--rank", "0"], "--rank shows one micro-batch"),
         (["--compare"], "--compare shows one micro-batch"),
         (["--export", "nccl-matrix"], "--export shows one micro-batch"),
-        (["--format", "html"], "come as table, json or yaml, not as html"),
+        (
+            ["--format", "html"],
+            "html does not show statistics over micro-batches; take table, json or yaml",
+        ),
         (["--micro-batch", "0", "--compare", "--rank", "0"], "leave out --rank"),
-        (["--micro-batch", "0", "--compare", "--format", "svg"], "not as svg"),
+        (
+            ["--micro-batch", "0", "--compare", "--format", "svg"],
+            "svg does not show ways side by side",
+        ),
         (["--micro-batch", "0", "--compare", "--export", "nccl-matrix"], "leave out --compare"),
         (["--micro-batch", "0", "--format", "html", "--rank", "0"], "shows all ranks"),
         (["--micro-batch", "0", "--node-bandwidth", "9"], "needs --bandwidth and --ranks-per-node"),
@@ -165,3 +171,26 @@ def test_pages_by_name(hpplan: Runner, one: str, tmp_path: Path) -> None:
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert text.startswith(start)
         assert hpplan("route", one, *MESH, "--format", name.split(".")[1]).stdout == text
+
+
+def test_statistics_of_one_policy(hpplan: Runner, many: str) -> None:
+    """A policy that is asked for stands among those that are not, or is ignored."""
+    options = ("--assign", "local", "--cost", "rows^2", "--format", "json")
+    found = json.loads(hpplan("route", many, *MESH, *options).stdout)
+    assert list(found["policies"]) == ["local"]
+    assert found["cost"] == "rows^2"
+
+
+@pytest.mark.parametrize("picked", [(), ("--micro-batch", "0")])
+def test_fields_beside_micro_batches(hpplan: Runner, tmp_path: Path, picked: tuple[str, ...]) -> None:
+    """Items beside the list of micro-batches are lost without a word."""
+    path = tmp_path / "w.json"
+    path.write_text(json.dumps({"micro_batches": [WORKLOAD], "items": [], "sequence": {}}))
+    result = hpplan("route", str(path), *MESH, *picked)
+    assert (result.status, result.stdout) == (1, "")
+    assert "`items` stands beside `micro_batches`" in result.stderr
+    assert "`sequence` stands beside `micro_batches`" in result.stderr
+    path.write_text(json.dumps({"micro_batches": [WORKLOAD], "note": 1}))
+    result = hpplan("route", str(path), *MESH, *picked)
+    assert result.status == 0
+    assert "`note` is not known" in result.stderr

@@ -51,7 +51,7 @@ def padded_tokens(
 def global_ranks(order: list[str], sizes: dict[str, int], dp: int) -> list[int]:
     """Return the global rank of each parent rank of a replica on the first pipeline stage, by counting."""
     found: dict[tuple[int, int], int] = {}
-    coordinates = [{}]
+    coordinates: list[dict[str, int]] = [{}]
     for axis in order:
         coordinates = [{**at, axis: number} for at in coordinates for number in range(sizes[axis])]
     for rank, at in enumerate(coordinates):

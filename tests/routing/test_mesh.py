@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hpplan.diagnostics import Place
-from hpplan.errors import InvalidInput
+from hpplan.errors import InvalidInput, InvalidOption
 from hpplan.routing.mesh import Mesh, check_world_size, mesh_from_data, mesh_of_plan, parse_mesh
 from hpplan.routing.modes import MODES, mode_of
 
@@ -73,7 +73,8 @@ def test_ep_changes_nothing_but_has_to_divide() -> None:
         ("=2", [("malformed-mesh", (1, 1))]),
         ("", [("malformed-mesh", (1, 1))]),
         ("tp=2,,dp=2", [("malformed-mesh", (1, 6))]),
-        ("sp=1", [("unknown-axis", (1, 1))]),
+        ("sp=1", [("malformed-mesh", (1, 1))]),
+        ("dp=99999999999999999999999", [("unusable-axis-size", (1, 4))]),
         ("cp=x,foo=1,tp=0", [("unusable-axis-size", (1, 4)), ("unknown-axis", (1, 6)),
                              ("unusable-axis-size", (1, 15))]),
     ],
@@ -81,6 +82,20 @@ def test_ep_changes_nothing_but_has_to_divide() -> None:
 def test_bad_mesh_options(text: str, expected: list[tuple[str, Any]]) -> None:
     """A mesh that was mistyped is guessed at, or the finding points at another column."""
     assert found(lambda: parse_mesh(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sp=2", "`sp` takes no size"),
+        ("dp=99999999999999999999999", "up to 4,194,304 ranks"),
+        ("dp=4194305", "up to 4,194,304 ranks"),
+    ],
+)
+def test_messages_say_what_is_wrong(text: str, words: str) -> None:
+    """Somebody is told that there is no axis sp, or that a number is no whole number of at least 1."""
+    with pytest.raises(InvalidOption, match=words):
+        parse_mesh(text)
 
 
 def test_mesh_of_a_plan() -> None:

@@ -92,7 +92,7 @@ def test_padding_of_documents_leaves_contiguous_tokens_alone() -> None:
 
 def test_replicas_are_padded_to_one_length() -> None:
     """Replicas with documents of their own end up with rows of different lengths."""
-    data = {
+    data: dict[str, Any] = {
         "sequence": {"length": 20, "cp_layout": "zigzag", "pad": True},
         "replicas": [{"items": [], "documents": [9, 11]}, {"items": [], "documents": [1, 1, 18]}],
     }

@@ -45,6 +45,15 @@ def test_policies_side_by_side() -> None:
     assert list(loads) == ["lpt", "round-robin", "contiguous", "local"]
 
 
+def test_imbalance_is_that_of_the_cost() -> None:
+    """Rows 6, 1, 5 under rows^2: lpt has 36 and 1 + 25, of which 31 is the mean."""
+    batches = [workload((0, 6), (8, 1), (16, 5))]
+    found = statistics(parse_mesh("cp=2"), batches, cost="rows^2", only="lpt")
+    assert list(found.policies) == ["lpt"]
+    assert found.policies["lpt"]["encode_imbalance"].worst == 36 / 31
+    assert found.to_data()["cost"] == "rows^2"
+
+
 def test_rows_leaving_and_time() -> None:
     """An item on rank 0 for rank 1 moves its 4 rows: 4 x 2 bytes at 1 GB/s and 1 us."""
     wide = workload((16, 4), buckets=[[0], []])
