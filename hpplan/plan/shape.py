@@ -22,14 +22,16 @@ ANYTHING = core_schema.any_schema()
 MAPPING = core_schema.dict_schema(TEXT, ANYTHING, strict=True)
 RECORDS = core_schema.list_schema(MAPPING, strict=True)
 
-_BELONGS = {
+BELONGS = {
     "dict_type": "a mapping",
     "list_type": "a list",
     "string_type": "a string",
     "bool_type": "true or false",
     "int_type": "a whole number",
+    "int_from_float": "a whole number",
     "float_type": "a number",
 }
+"""What belongs where the validator reports an error of some type."""
 
 
 def count(least: int) -> CoreSchema:
@@ -114,7 +116,7 @@ def _diagnostic(error: Any, place: Place, missing: Code) -> Diagnostic:  # noqa:
         )
     if kind == "greater_than_equal":
         return Diagnostic(MISTYPED_FIELD, f"{name} must be at least {error['ctx']['ge']}, not {found}", where)
-    belongs = _BELONGS.get(kind) or (error["msg"] if kind == "wrong_type" else kind.replace("_", " "))
+    belongs = BELONGS.get(kind) or (error["msg"] if kind == "wrong_type" else kind.replace("_", " "))
     if kind in {"string_type", "list_type", "dict_type"} and not path:
         name = "the document"
     return Diagnostic(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
-from hpplan.plan.shape import FLAG, described, kind_of
+from hpplan.plan.shape import BELONGS, FLAG, described, kind_of
 from hpplan.routing.layouts import LAYOUTS
 from hpplan.routing.workload_codes import (
     MISSING_WORKLOAD_FIELD,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 DTYPES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
 """What a feature can be, and its size in bytes."""
-
 
 LARGEST = 2**53 - 1
 """The largest number in a workload: what every JSON reader takes exactly."""
@@ -137,15 +136,7 @@ KEY_ORDER = {
 }
 """Where the writer follows the order of fields in a workload."""
 
-_BELONGS = {
-    "dict_type": "a mapping",
-    "list_type": "a list",
-    "string_type": "a string",
-    "bool_type": "true or false",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "string_pattern_mismatch": "an item id",
-}
+_BELONGS = {**BELONGS, "string_pattern_mismatch": "an item id"}
 
 
 def check_workload_shape(data: object, place: Place) -> Iterator[Diagnostic]:
