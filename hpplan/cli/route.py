@@ -81,8 +81,8 @@ def command(
 
     A plan's parallel_dims are its mesh; a workload needs --mesh. Warnings go
     to standard error, and do not change the exit status. Of an INPUT with many
-    micro-batches, statistics are shown for each assignment policy, unless one
-    is picked with --micro-batch.
+    micro-batches, statistics are shown for each assignment policy, or for that of
+    --assign; --micro-batch K routes one of them.
     """
     from hpplan.reports.route_formats import FORMATS, format_of
 
@@ -103,7 +103,11 @@ def command(
 
         _write(output, output_file, statistics_text(output, found, routing, links, chosen.name, screen))
         return 0
-    view = _view(output, found, routing, links)
+    # The table itself lists the warnings: on one terminal, once is enough.
+    whole = chosen.name == "table" and rank is None and export is None and not comparing
+    shown = whole and output_file in {None, "-"} and sys.stdout.isatty() and sys.stderr.isatty()
+    name = "standard input" if path == "-" else path
+    view = _view(output, found, routing, links, name=name, shown=shown)
     world = view.table.mesh.world_size
     if rank is not None and rank >= world:
         raise click.BadParameter(f"the mesh has ranks 0 to {world - 1}.", param_hint="'--rank'")
@@ -133,16 +137,19 @@ def _text(
     return chosen.rank(view, rank, screen)
 
 
-def _view(output: Output, found: RouteInput, options: RouteOptions, links: Links) -> RouteView:
-    """Plan the routes, and say on standard error what they give cause to warn of."""
+def _view(
+    output: Output, found: RouteInput, options: RouteOptions, links: Links, *, name: str, shown: bool
+) -> RouteView:
+    """Plan the routes, and say on standard error what they give cause to warn of, unless it is `shown`."""
     from hpplan.cli.inputs import note_warnings
     from hpplan.reports.route_view import RouteView
 
     table = found.table or options.plan(found.mesh, found.workload)
     policy = options.assign or "lpt"
     given = found.table is not None or all(batch.buckets is not None for batch in table.workload.batches)
-    view = RouteView(table, "" if given else policy, links.link, links.ranks_per_node)
-    note_warnings(output, view.warnings, strict=False)
+    view = RouteView(table, "" if given else policy, links.link, links.ranks_per_node, name)
+    if not shown:
+        note_warnings(output, view.warnings, strict=False)
     return view
 
 

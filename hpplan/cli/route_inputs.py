@@ -79,7 +79,7 @@ def routing_options(function: F) -> F:
             "workload_file",
             type=PATH,
             metavar="FILE",
-            help="The workload, where INPUT is a plan.",
+            help="The workload of a plan that has none under feature_exchange, or another than its own.",
         ),
         click.option(
             "--mesh",
@@ -226,8 +226,18 @@ def make_folder(path: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UnusableRequest(f"cannot make the folder {path}: {error.strerror}") from None
+        raise UnusableRequest(f"cannot make the folder {path}: {_why_no_folder(error)}") from None
     return folder
+
+
+def _why_no_folder(error: OSError) -> str:
+    from hpplan.documents.reader import why
+
+    if isinstance(error, FileExistsError):
+        return "there is a file of that name"
+    if isinstance(error, NotADirectoryError):
+        return "a part of its path is a file"
+    return why(error)
 
 
 def _with_options(workload: Workload, options: RouteOptions) -> Workload:
@@ -263,6 +273,7 @@ def _of_plan(
     data, place = document.data, document.place
     if options.workload_file is not None:
         own = read_document(options.workload_file, output.sources)
+        _refuse_other_documents(options.workload_file, own)
         data, place = own.data, own.place
     elif "feature_exchange" in document.data:
         data, place = data["feature_exchange"], place.at("feature_exchange")
@@ -273,13 +284,23 @@ def _of_plan(
                     MISSING_FEATURE_EXCHANGE,
                     "the plan has no `feature_exchange`, so there is no workload to route",
                     place,
-                    hint=f"type `hpplan route {path} --workload FILE`",
+                    hint=f"type `hpplan {click.get_current_context().info_name} {path} --workload FILE`",
                 )
             ]
         )
     if options.mesh_text is None and "parallel_dims" not in document.data:
         raise click.UsageError(f"the plan has no parallel_dims to take the mesh from; add {MESH_EXAMPLE}")
     return _both(lambda: _mesh_of_plan(document, options), lambda: _workloads(data, place, options))
+
+
+def _refuse_other_documents(path: str, document: Document) -> None:
+    """Refuse a file for --workload that is plainly something else."""
+    from hpplan.routing.routes_document import is_routes
+
+    if is_routes(document.data):
+        raise click.UsageError(f"--workload {path} is a routing table, which is planned already")
+    if is_plan(document):
+        raise click.UsageError(f"--workload {path} is a plan; give the file with its workload")
 
 
 def _mesh_of_text(text: str) -> Mesh:

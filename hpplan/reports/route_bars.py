@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.reports.markup import escape
 from hpplan.reports.route_blocks import fold_ranks
-from hpplan.reports.route_facts import plural
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.reports.quantities import duration, share, size
 from hpplan.routing.comparison import leaves_out, records_needed
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from hpplan.reports.route_view import RouteView
@@ -38,11 +39,6 @@ def setting_of(view: RouteView) -> Facts:
         ("items", f"{plural(items, 'item')}, {plural(rows, 'row')}{whose}"),
         ("producers", f"{fitted.producers} a parent, encoder cp {workload.encoder_cp_size}, {filled}"),
     ]
-
-
-def plural(number: int, noun: str) -> str:
-    """Spell a number with its noun: `2,048 ranks`."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def features_of(view: RouteView) -> str:

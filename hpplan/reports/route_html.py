@@ -8,10 +8,11 @@ from hpplan import __version__
 from hpplan.reports import route_bars, route_ribbon, route_svg
 from hpplan.reports.markup import escape
 from hpplan.reports.quantities import duration, share, short_count, size
-from hpplan.reports.route_facts import plural, setting_of, totals_of
+from hpplan.reports.route_facts import setting_of, totals_of
 from hpplan.reports.route_items import items_table
 from hpplan.reports.route_style import STYLE
 from hpplan.routing.comparison import Links, compare, leaves_out, records_needed
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from hpplan.routing.comparison import Comparison
 
 MOST_TABLE_BLOCKS = 32
-"""Blocks up to which the heat map is repeated in numbers."""
+"""Blocks up to which the heat map is repeated in numbers, as a square."""
+
+MOST_PAIRS = 500
+"""Pairs that are listed of a larger one."""
 
 
 def render(view: RouteView) -> str:
@@ -31,11 +35,15 @@ def render(view: RouteView) -> str:
 
 def _page(view: RouteView) -> Iterator[str]:
     mesh = escape(str(view.table.mesh))
+    broken = mesh.replace(",", ",<wbr>")
+    name = f"{escape(view.name)}: " if view.name else ""
+    source = f'<p class="quiet">{escape(view.name)}</p>\n' if view.name else ""
     yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Feature exchange on {mesh}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f'<h1>Feature exchange on {mesh}</h1>\n<p class="quiet">{escape(_headline(view))}</p>\n'
+        f"<title>{name}feature exchange on {mesh}</title>\n<style>\n{STYLE}</style>\n</head>\n"
+        "<body>\n<main>\n"
+        f'<h1>Feature exchange on {broken}</h1>\n{source}<p class="quiet">{escape(_headline(view))}</p>\n'
     )
     yield _cards(view)
     yield _section("setting", "What was routed", _facts(setting_of(view)))
@@ -143,7 +151,7 @@ def _heat(view: RouteView, heat: HeatMap) -> str:
         f"{heat.svg}\n</div>\n</figure>\n"
     )
     if len(blocks.labels) > MOST_TABLE_BLOCKS:
-        return text
+        return text + _pairs(heat)
     head = "".join(f"<th scope=col>{escape(label)}</th>" for label in blocks.labels)
     rows = "".join(
         f"<tr><th scope=row>{escape(label)}</th>" + "".join(f"<td>{rows:,}</td>" for rows in line) + "</tr>\n"
@@ -154,6 +162,30 @@ def _heat(view: RouteView, heat: HeatMap) -> str:
         '<div class="scroll" tabindex="0" role="region" aria-label="Transfer matrix in numbers"><table>'
         f"<caption>Rows from {blocks.kind} (line) to {blocks.kind} (column)</caption>"
         f"<thead><tr><td></td>{head}</tr></thead><tbody>\n{rows}</tbody></table></div></details>"
+    )
+
+
+def _pairs(heat: HeatMap) -> str:
+    """Return the busiest pairs of blocks in numbers, where the square would be too large to read."""
+    blocks = heat.blocks
+    pairs = sorted(
+        (-rows, line, column)
+        for line, row in enumerate(heat.matrix)
+        for column, rows in enumerate(row)
+        if rows
+    )
+    rows = "".join(
+        f"<tr><th scope=row>{escape(blocks.labels[line])}</th><td>{escape(blocks.labels[column])}</td>"
+        f"<td>{-rows:,}</td></tr>\n"
+        for rows, line, column in pairs[:MOST_PAIRS]
+    )
+    which = f"The {MOST_PAIRS} busiest of {len(pairs):,} pairs" if len(pairs) > MOST_PAIRS else "All pairs"
+    return (
+        "<details><summary>The same in numbers</summary>\n"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Transfer matrix in numbers"><table>'
+        f"<caption>{which} of {blocks.kind}s, by rows</caption>"
+        f"<thead><tr><th scope=col>from {blocks.kind}</th><th scope=col>to {blocks.kind}</th>"
+        f"<th scope=col>rows</th></tr></thead><tbody>\n{rows}</tbody></table></div></details>"
     )
 
 

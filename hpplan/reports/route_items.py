@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from hpplan.reports.route_facts import plural
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from hpplan.reports.route_view import RouteView

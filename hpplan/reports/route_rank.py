@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.errors import UnusableRequest
 from hpplan.reports.quantities import size
-from hpplan.reports.route_facts import plural, setting_of
+from hpplan.reports.route_facts import setting_of
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from hpplan.reports.route_view import RouteView

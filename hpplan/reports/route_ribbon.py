@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.reports.markup import escape
-from hpplan.reports.route_facts import plural
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from hpplan.reports.route_view import RouteView

@@ -16,7 +16,16 @@ _HEADERS = ("policy", "median", "p95", "worst", "in micro-batch")
 def render(found: Statistics, screen: Screen) -> str:
     """Return the statistics for people; micro-batches are counted from 0."""
     mean_of = f"{found.micro_batches:,} micro-batch" + ("" if found.micro_batches == 1 else "es")
-    parts = [screen.facts([("mesh", str(found.mesh)), ("granularity", found.granularity), ("over", mean_of), ("cost", found.cost)])]
+    parts = [
+        screen.facts(
+            [
+                ("mesh", str(found.mesh)),
+                ("granularity", found.granularity),
+                ("over", mean_of),
+                ("cost", found.cost),
+            ]
+        )
+    ]
     for measure in found.measures:
         rows = []
         for policy, values in found.policies.items():

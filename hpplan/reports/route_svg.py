@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hpplan.reports.markup import escape
 from hpplan.reports.quantities import short_count, size
 from hpplan.reports.route_blocks import cells_of, fold_ranks, shown_parents
-from hpplan.reports.route_facts import plural
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +27,8 @@ SHADES = 5
 _NUMBERED_CELL = 34
 """Cells of this many pixels carry their number."""
 _CELLS = ((16, _NUMBERED_CELL), (32, 20), (64, 13), (128, 9), (MOST_RANKS, 6))
+_SMALLEST_BOLD = 13
+"""Pixels of a square from which its dashes are two wide."""
 _LABEL_GAP = 15
 _LETTER = 7.3
 _TOP = 46
@@ -42,7 +44,8 @@ STYLE = """\
 .heat .s3 { fill: var(--heat-3); }
 .heat .s4 { fill: var(--heat-4); }
 .heat .s5 { fill: var(--heat-5); }
-.heat .kept { fill: none; stroke: var(--ink); stroke-dasharray: 2.5 1.5; }
+.heat .kept { fill: none; stroke: var(--ink); stroke-dasharray: 4 2; stroke-width: 2; }
+.heat .kept.small { stroke-dasharray: 2 1; stroke-width: 1; }
 .heat .number { font-size: 11px; text-anchor: middle; dominant-baseline: central; pointer-events: none; }
 .heat .number.strong { fill: var(--on-heat); }
 """
@@ -149,8 +152,11 @@ def _square(
         f"<title>{escape(f'{blocks.name(line)} {what}: {amount}')}</title></rect>\n"
     )
     if kept:
+        small = cell < _SMALLEST_BOLD
+        edge = 0.5 if small else 1
         text += (
-            f'<rect class="kept" x="{x + 0.5:g}" y="{y + 0.5:g}" width="{cell - 1}" height="{cell - 1}"/>\n'
+            f'<rect class="kept{" small" * small}" x="{x + edge:g}" y="{y + edge:g}" '
+            f'width="{cell - 2 * edge:g}" height="{cell - 2 * edge:g}"/>\n'
         )
     if cell >= _NUMBERED_CELL:
         strong = " strong" if shade >= _FIRST_STRONG else ""
@@ -185,7 +191,7 @@ def _legend(largest: int, left: int, top: int) -> Iterator[str]:
         return
     y = top + 58
     yield (
-        f'<rect class="kept" x="{left + 2.5}" y="{y + 0.5}" width="9" height="9"/>\n'
+        f'<rect class="kept" x="{left + 2}" y="{y}" width="12" height="12"/>\n'
         f'<text x="{left + 20}" y="{y + 9}">dashed: rows that stay where they are</text>\n'
     )
 

@@ -43,6 +43,8 @@ class RouteView:
     """The policy that filled the buckets; empty where they were given."""
     link: Link | None = None
     ranks_per_node: int | None = None
+    name: str = ""
+    """What was routed, where that is a file."""
 
     @cached_property
     def warnings(self) -> list[Diagnostic]:

@@ -13,6 +13,7 @@ from hpplan.errors import InvalidInput
 from hpplan.routing.layouts import layout_named
 from hpplan.routing.modes import mode_of
 from hpplan.routing.ownership import Ownership
+from hpplan.routing.wording import plural
 from hpplan.routing.workload_codes import (
     BUCKET_COUNT_MISMATCH,
     DESTINATION_OUT_OF_RANGE,
@@ -152,7 +153,7 @@ def check_fit(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
     if workload.per_replica and len(workload.batches) != mesh.dp:
         yield Diagnostic(
             REPLICA_COUNT_MISMATCH,
-            f"there are {len(workload.batches)} replicas, and the mesh has dp={mesh.dp}",
+            f"the workload has {plural(len(workload.batches), 'replica')}, and the mesh dp={mesh.dp}",
             workload.place.at("replicas"),
         )
     for batch in workload.batches:
@@ -199,7 +200,7 @@ def _check_lengths(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
                     found = True
                     yield Diagnostic(
                         LENGTH_DOES_NOT_DIVIDE,
-                        f"document {index} has {one} tokens, and {workload.cp_layout} over "
+                        f"document {index} has {plural(one, 'token')}, and {workload.cp_layout} over "
                         f"cp={mesh.cp} needs a multiple of {own}",
                         where.at(index),
                         hint=f"the next length that divides is {_next(one, own)}; or set `pad: true`",
@@ -220,9 +221,9 @@ def _check_buckets(mesh: Mesh, workload: Workload, batch: Batch) -> Iterator[Dia
     if batch.buckets is None:
         return
     group, size = mesh.parent_size, workload.encoder_cp_size
-    needed = f"{group // size} buckets" if group % size == 0 else "no number of buckets that fits"
+    needed = plural(group // size, "bucket") if group % size == 0 else "no number of buckets that fits"
     if len(batch.buckets) * size != group:
-        many = f"{len(batch.buckets)} bucket{'s' * (len(batch.buckets) != 1)}"
+        many = plural(len(batch.buckets), "bucket")
         yield Diagnostic(
             BUCKET_COUNT_MISMATCH,
             f"{many} x encoder_cp_size {size} is {len(batch.buckets) * size}, "

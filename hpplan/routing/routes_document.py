@@ -18,6 +18,7 @@ from hpplan.routing.routes import ROUTES_VERSION, plan_routes
 from hpplan.routing.routes_checks import check_fields, check_sums
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.transfers import GRANULARITIES
+from hpplan.routing.wording import plural
 from hpplan.routing.workload import load_workload
 from hpplan.routing.workload_shape import KEY_ORDER as WORKLOAD_KEY_ORDER
 from hpplan.routing.workload_shape import WORKLOAD_SCHEMA
@@ -279,7 +280,7 @@ def _check_parents(data: Mapping[str, Any], table: RoutingTable, place: Place) -
     parents = data["parents"]
     where = place.at("parents")
     if len(parents) != len(table.parents):
-        message = f"there are {len(parents)} parents, and the mesh has {len(table.parents)}"
+        message = f"the table has {plural(len(parents), 'parent')}, and the mesh {len(table.parents)}"
         yield Diagnostic(ROUTES_DIFFER, message, where)
         return
     written: dict[int, dict[str, Any]] = {}

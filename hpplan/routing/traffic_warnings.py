@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
+from hpplan.routing.wording import plural
 from hpplan.routing.workload_codes import IDLE_PRODUCER, OVERLOADED_RECEIVER, OVERSIZED_TRANSFER
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _idle(routes: BatchRoutes, ranks: Sequence[int], place: Place) -> Iterator[D
         who = f"rank {shown} encodes" if len(idle) == 1 else f"ranks {shown} encode"
         yield Diagnostic(
             IDLE_PRODUCER,
-            f"{items} items are there for {len(routes.buckets)} producers, and {who} none",
+            f"{plural(items, 'item')} for {plural(len(routes.buckets), 'producer')}, and {who} none",
             place,
         )
 

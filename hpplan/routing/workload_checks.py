@@ -123,7 +123,7 @@ def _check_tokens(
             )
         if span[0] != batch:
             batch, furthest = span[0], span
-        elif furthest is not None and span[1] < furthest[2]:
+        elif furthest is not None and span[1] < furthest[2] and not _copies(span, furthest, items):
             mine, other = items[span[3]]["item_id"], items[furthest[3]]["item_id"]
             last = min(span[2], furthest[2]) - 1
             yield Diagnostic(
@@ -134,6 +134,11 @@ def _check_tokens(
             )
         if furthest is None or span[2] > furthest[2]:
             furthest = span
+
+
+def _copies(span: _Span, other: _Span, items: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether one item is listed twice: that is one finding, and not that it overlaps itself as well."""
+    return span[:3] == other[:3] and items[span[3]]["item_id"] == items[other[3]]["item_id"]
 
 
 def _check_buckets(data: Mapping[str, Any], indices: Mapping[int, int], place: Place) -> Iterator[Diagnostic]:

@@ -71,3 +71,27 @@ def test_nothing_is_written_on_a_failure(hpplan: Runner, plan: str) -> None:
     assert hpplan("compile", plan, "-o", "file").status == 2
     assert hpplan("compile", plan, "--rank", "3", "-o", "out").status == 2
     assert hpplan("compile", plan).status == 2
+
+
+def test_a_plan_without_a_workload(hpplan: Runner, tmp_path: Path) -> None:
+    """The way out that is named is that of another command."""
+    path = tmp_path / "plan.yaml"
+    path.write_text("param_plan: {}\nboundary_classes: {}\nparallel_dims: {cp_size: 2}\n")
+    result = hpplan("compile", str(path), "-o", str(tmp_path / "out"))
+    assert result.status == 1
+    assert f"hpplan compile {path} --workload FILE" in result.stderr
+    assert f"hpplan route {path} --workload FILE" in hpplan("route", str(path)).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [('{"hpplan_routes": 1}', "is a routing table"), ("param_plan: {}\n", "is a plan")],
+)
+def test_a_workload_that_is_none(hpplan: Runner, tmp_path: Path, text: str, words: str) -> None:
+    """Another document for --workload is a list of missing fields."""
+    path, other = tmp_path / "plan.yaml", tmp_path / "other"
+    path.write_text("param_plan: {}\nboundary_classes: {}\nparallel_dims: {cp_size: 2}\n")
+    other.write_text(text)
+    result = hpplan("compile", str(path), "--workload", str(other), "-o", str(tmp_path / "out"))
+    assert (result.status, result.stdout) == (2, "")
+    assert words in result.stderr

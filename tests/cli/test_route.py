@@ -413,3 +413,40 @@ def test_load_factor_is_a_finite_number(hpplan: Runner, tmp_path: Path, command:
     assert (result.status, result.stdout) == (2, "")
     assert "--load-factor" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_warnings_are_shown_once_on_a_terminal(
+    hpplan: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terminal shows each warning twice, or a pipe leaves the person without any."""
+    path = tmp_path / "w.yaml"
+    path.write_text(WORKLOAD + "note: 1\n")
+    piped = hpplan("route", str(path), *MESH)
+    assert "`note`" in piped.stdout
+    assert "`note`" in piped.stderr
+    for stream in ("stdout", "stderr"):
+        monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True)
+    shown = hpplan("route", str(path), *MESH)
+    assert "`note`" in shown.stdout
+    assert "`note`" not in shown.stderr
+    assert "`note`" in hpplan("route", str(path), *MESH, "--rank", "0").stderr
+
+
+def test_owners_left_out_and_counts_in_words(hpplan: Runner, tmp_path: Path) -> None:
+    """Messages speak of `rank 1, 2` or of `1 replicas`."""
+    path = tmp_path / "w.yaml"
+    path.write_text(WORKLOAD.replace("zigzag}", "contiguous}") + "destinations: {0: [3]}\n")
+    assert "parent ranks 0, 1, which hold some" in " ".join(hpplan("route", str(path), *MESH).stderr.split())
+    path.write_text("sequence: {length: 8}\nreplicas: [{items: []}]\n")
+    assert "has 1 replica, and the mesh dp=2" in hpplan("route", str(path), "--mesh", "dp=2").stderr
+
+
+def test_a_file_where_a_folder_belongs(hpplan: Runner, tmp_path: Path) -> None:
+    """The message is the operating system's."""
+    path, other = tmp_path / "w.yaml", tmp_path / "other"
+    path.write_text(WORKLOAD)
+    other.write_text("")
+    for target, words in ((other, "a file of that name"), (other / "x", "a part of its path is a file")):
+        result = hpplan("route", str(path), *MESH, "--export", "param", "-o", str(target))
+        assert result.status == 2
+        assert words in result.stderr

@@ -350,3 +350,11 @@ def test_memory_stays_flat(hpplan: Runner, tmp_path: Path) -> None:
     few = peak_memory(hpplan, tmp_path / "few.jsonl", 1_500)
     many = peak_memory(hpplan, tmp_path / "many.jsonl", 15_000)
     assert many - few < 1_500_000
+
+
+def test_the_way_out_of_a_length_is_one_that_workload_has(hpplan: Runner, batch: str) -> None:
+    """Somebody is told to set a field of a document that is not there yet."""
+    result = hpplan("workload", batch, *CUSTOM, "--no-pad", "--mesh", "cp=7")
+    assert result.status == 1
+    assert "leave out --no-pad" in result.stderr
+    assert "pad: true" not in result.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -18,7 +19,7 @@ from hpplan.routing.routes import plan_routes
 from hpplan.routing.workload import load_workload
 
 SVG = "{http://www.w3.org/2000/svg}"
-VOID = {"meta", "br", "link", "img", "input", "hr"}
+VOID = {"meta", "br", "link", "img", "input", "hr", "wbr"}
 
 VIEWS = {
     "worked case": worked_case,
@@ -260,3 +261,18 @@ def test_quantities() -> None:
     assert (size(0), size(1000), size(1.5e12)) == ("0 B", "1.0 kB", "1.5 TB")
     assert (duration(0), duration(1e-3), duration(90)) == ("0.0 us", "1.0 ms", "90.0 s")
     assert (share(1, 8), share(0, 0)) == ("12.5%", "0.0%")
+
+
+def test_the_page_names_what_was_routed() -> None:
+    """Two pages side by side cannot be told apart, or a mesh is broken inside an axis."""
+    view = replace(worked_case(), name="a<b>.yaml")
+    page = route_html.render(view)
+    assert "<title>a&lt;b&gt;.yaml: feature exchange on cp=2,tp=2,sp</title>" in page
+    assert "on cp=2,<wbr>tp=2,<wbr>sp</h1>" in page
+
+
+def test_large_heat_maps_have_their_numbers_as_well() -> None:
+    """Who has no pointer cannot read a number of a large map."""
+    page = route_html.render(crowded("cp=8,tp=8,sp"))
+    assert "The 500 busiest of" in page or "All pairs of" in page
+    assert "The same in numbers" in page

@@ -85,6 +85,12 @@ def test_everything_is_reported_at_once() -> None:
     ]
 
 
+def test_an_item_that_is_listed_twice_is_one_finding() -> None:
+    """A copied line is said to overlap itself."""
+    item = "- {item_id: 0, batch_index: 0, decoder_token_start: 1, output_rows: 2}\n"
+    assert found(SEQUENCE + "items:\n" + item + item) == [("duplicate-item", ("items", 1, "item_id"))]
+
+
 def test_next_length_and_bucket_numbers_are_named() -> None:
     """A message leaves people to work out the number that would do."""
     (length,) = find(yaml.safe_load("sequence: {length: 33, cp_layout: zigzag}\nitems: []"), "cp=2,tp=3,sp")

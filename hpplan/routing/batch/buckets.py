@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Place
+from hpplan.errors import InvalidInput
 from hpplan.routing.assignment import fill_buckets
 from hpplan.routing.fit import Fit, Share, fit
 from hpplan.routing.layouts.contiguous import Contiguous
 from hpplan.routing.ownership import Ownership
 from hpplan.routing.workload import Batch, Workload
+from hpplan.routing.workload_codes import LENGTH_DOES_NOT_DIVIDE
 
 if TYPE_CHECKING:
+    from hpplan.diagnostics import Diagnostic
     from hpplan.routing.batch.micro_batch import MicroBatch
     from hpplan.routing.mesh import Mesh
+
+
+def _for_batches(found: Diagnostic) -> Diagnostic:
+    """Return a finding with a way out that `hpplan workload` has."""
+    if found.code is not LENGTH_DOES_NOT_DIVIDE:
+        return found
+    way = "leave out --no-pad, or give such a length with --seq-length or --pack"
+    hint = (found.hint or "").split(";")[0]
+    return replace(found, hint=f"{hint}; {way}")
 
 
 @dataclass(frozen=True)
@@ -47,7 +59,10 @@ class Encoders:
             pad=settings.pad,
             per_replica=per_replica,
         )
-        fitted = fit(self.mesh, workload) if self.mesh is not None else self._anywhere(workload)
+        try:
+            fitted = fit(self.mesh, workload) if self.mesh is not None else self._anywhere(workload)
+        except InvalidInput as error:
+            raise InvalidInput(map(_for_batches, error.diagnostics)) from None
         micro_batch.buckets = [
             [
                 [item.item_id for item in bucket]
