@@ -15,11 +15,27 @@ if TYPE_CHECKING:
 
 Format = Literal["yaml", "json"]
 
-POSITIVE = click.IntRange(min=1, max=2**53 - 1)
+
+class _Count(click.IntRange):
+    """A whole number from 1 to a bound so far off that help need not name it."""
+
+    def __init__(self, most: int, spelled: str) -> None:
+        super().__init__(min=1)
+        self._most = most
+        self._spelled = spelled
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401 - click's own
+        """Return the number, or fail as click does."""
+        number = int(super().convert(value, param, ctx))
+        if number > self._most:
+            self.fail(f"{number} is more than {self._spelled}.", param, ctx)
+        return number
+
+
+POSITIVE = _Count(2**53 - 1, "2^53 - 1")
 """What a workload can hold."""
 
-RANKS = click.IntRange(min=1, max=2**22)
-"""As many as a mesh may have."""
+RANKS = _Count(2**22, f"the {2**22:,} ranks of the largest mesh")
 
 TOKEN = click.IntRange(min=0)
 
