@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hpplan.cli.inputs import PATH
-from hpplan.cli.route_inputs import RouteOptions, read_routes, routing_options
+from hpplan.cli.route_inputs import FiniteFloat, RouteOptions, read_routes, routing_options
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--no-verify", is_flag=True, help="Measure only.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=1.0, max=86400.0),
+    type=FiniteFloat(min=1.0, max=86400.0),
     default=60.0,
     show_default=True,
     metavar="S",

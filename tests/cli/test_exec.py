@@ -82,6 +82,14 @@ def test_half_a_job_is_refused(
     assert words in result.stderr
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "0", "-1", "soon", "100000"])
+def test_timeout_is_a_number_of_seconds(hpplan: Runner, workload: str, value: str) -> None:
+    """A time limit that never runs out, or has run out already, lets ranks hang or fall."""
+    result = hpplan("exec", workload, "--mesh", "cp=2", "--launch", "2", "--timeout", value)
+    assert (result.status, result.stdout) == (2, "")
+    assert "'--timeout'" in result.stderr
+
+
 def test_launcher_refuses_what_cannot_run(hpplan: Runner, workload: str, tmp_path: Path) -> None:
     """Wrong input or a wrong number of workers is said once, before any worker starts."""
     result = hpplan("exec", workload, "--mesh", "cp=4", "--launch", "2")

@@ -71,7 +71,7 @@ def test_micro_batch_that_one_rank_cannot_plan_ends_all() -> None:
 )
 def test_lost_rank_is_named_in_time(how: str, words: str) -> None:
     """Without a name, somebody has to look through the logs of every host."""
-    ended = end_ranks(4, fault_runs.one_is_lost, how, patience=30)
+    ended = end_ranks(4, fault_runs.one_is_lost, how, patience=10)
     heard = [ended[rank].value for rank in (0, 2, 3)]
     assert {message for message, _ in heard} == {f"{words} while the others were exchanging features"}
     # The timeout is 2 s; the rest is for a busy machine.
