@@ -10,7 +10,7 @@ from hpplan.exchange.copying import gather, scatter
 from hpplan.exchange.packing import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hpplan.exchange.memory import Memory
     from hpplan.exchange.packing import Packing
@@ -106,11 +106,17 @@ class Exchanged(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, engine: Engine, anchor: torch.Tensor, *payloads: torch.Tensor) -> Any:  # noqa: ANN401 - torch's signature
+    def forward(
+        ctx: Any,  # noqa: ANN401 - torch's signature
+        engine: Engine,
+        before_backward: Callable[[], None],
+        anchor: torch.Tensor,
+        *payloads: torch.Tensor,
+    ) -> Any:  # noqa: ANN401 - torch's signature
         """Run the engine forward."""
         del anchor
         ctx.set_materialize_grads(False)
-        ctx.engine = engine
+        ctx.engine, ctx.before_backward = engine, before_backward
         received = engine.forward(payloads)
         ctx.like = [(tuple(rows.shape), rows.dtype, rows.device) for rows in received]
         return received
@@ -123,12 +129,19 @@ class Exchanged(torch.autograd.Function):
             torch.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
             for gradient, (shape, dtype, device) in zip(gradients, ctx.like, strict=True)
         ]
-        return (None, None, *ctx.engine.backward(given))
+        ctx.before_backward()
+        return (None, None, None, *ctx.engine.backward(given))
 
 
 def exchanged(
-    engine: Engine, anchor: torch.Tensor, payloads: Sequence[torch.Tensor]
+    engine: Engine,
+    before_backward: Callable[[], None],
+    anchor: torch.Tensor,
+    payloads: Sequence[torch.Tensor],
 ) -> tuple[torch.Tensor, ...]:
-    """Run an engine with its autograd edge, and return what it received."""
-    received: tuple[torch.Tensor, ...] = Exchanged.apply(engine, anchor, *payloads)  # type: ignore[no-untyped-call]
+    """Run an engine with its autograd edge, and return what it received.
+
+    `before_backward` makes sure that all ranks are about to run this backward.
+    """
+    received: tuple[torch.Tensor, ...] = Exchanged.apply(engine, before_backward, anchor, *payloads)  # type: ignore[no-untyped-call]
     return received

@@ -10,7 +10,9 @@ import torch.distributed as dist
 from hpplan.errors import HpplanError, UnusableRequest
 from hpplan.exchange.engine import Engine, exchanged
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup
+from hpplan.exchange.lockstep import Kind, Step, digest_prefix
 from hpplan.exchange.packing import Packing
+from hpplan.exchange.payloads import Signature, difference, news, signature_of, spelled, tensors
 from hpplan.exchange.received import Received
 from hpplan.routing.mesh import parse_mesh
 
@@ -21,19 +23,16 @@ if TYPE_CHECKING:
     from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.routes import RoutingTable
 
-_SHOWN = 8
-"""Widths that a message lists."""
-
 ReplicaGrad = Literal["mean", "sum"]
 
 
-class _Signature(NamedTuple):
-    """What all ranks must bring alike, in one kind of call."""
+class _Agreement(NamedTuple):
+    """What the ranks found out when they agreed."""
 
-    dtype: str
-    widths: tuple[int, ...]
-    device: str
-    grad_mode: bool
+    needs_grad: bool
+    """Whether some rank needs gradients."""
+    brings: bytes
+    """Stands for what they bring, and for this, in each step."""
 
 
 class FeatureExchange:
@@ -47,7 +46,12 @@ class FeatureExchange:
     backward, also a rank without features and a rank that receives nothing.
     Before the first rows travel, the ranks agree that all run the same routes
     and bring the same dtype and widths; when they bring something new, they
-    agree again.
+    agree again. Before any rows or gradients travel, they make sure that all
+    are about to send those of the same call, and raise PeersFailed where one
+    is not: it skipped a backward, or runs calls or backwards in another order.
+    A rank whose loss leaves out what it received skips a backward, unless it
+    trains on `received.tie(loss)`. Calls are told apart by their number: ranks
+    of which one skipped a call of the same exchange find out at the last one.
     """
 
     def __init__(
@@ -60,9 +64,11 @@ class FeatureExchange:
         self.digest = digest
         self.group = group
         self.replica_grad = replica_grad
-        self._needs_grad: dict[_Signature, bool] = {}
-        """For each kind of call that was agreed on, whether some rank needs gradients."""
-        self._called = False
+        self._agreed: dict[Signature, _Agreement] = {}
+        """For each kind of call that was agreed on, what that means."""
+        self._last: Signature | None = None
+        """The kind of call that was agreed on last; None before the first."""
+        self._routes = digest_prefix(digest)
         self._anchor = torch.zeros((), requires_grad=True)
         divisor = route.copies if replica_grad == "mean" else 1
         packing = Packing(route, _order(route, group.global_ranks))
@@ -148,15 +154,16 @@ class FeatureExchange:
         device. Raises PeersFailed on every rank, naming the rank, when one
         brings something else, or is lost.
         """
-        payloads = (features,) if isinstance(features, torch.Tensor) else tuple(features)
-        problem = self._problem(payloads)
+        payloads, problem = tensors(features)
+        problem = problem or self._problem(payloads)
         if len(self.route.group_ranks) > 1:
-            needs_grad = self._agreed(payloads, problem)
+            step, needs_grad = self._step_together(payloads, problem)
+            rows = self._run(payloads, step, needs_grad=needs_grad)
         elif problem is not None:
             self.group.ledger.refuse(problem)
         else:
-            needs_grad = torch.is_grad_enabled()
-        return Received(self._engine.packing, self._run(payloads, needs_grad=needs_grad), self.group)
+            rows = self._run(payloads, None, needs_grad=torch.is_grad_enabled())
+        return Received(self._engine.packing, rows, self.group)
 
     def agree_again(self) -> None:
         """Have the next call agree anew; every rank of the group calls this.
@@ -165,16 +172,24 @@ class FeatureExchange:
         changed: when a frozen encoder is thawed, a rank without features
         does not see it.
         """
-        self._needs_grad.clear()
+        self._agreed.clear()
 
-    def _run(self, payloads: Sequence[torch.Tensor], *, needs_grad: bool) -> tuple[torch.Tensor, ...]:
+    def _run(
+        self, payloads: Sequence[torch.Tensor], step: Step | None, *, needs_grad: bool
+    ) -> tuple[torch.Tensor, ...]:
+        """Run the collective of a step that all ranks take; without one, this rank is alone."""
         engine = self._engine
-        if len(self.route.group_ranks) == 1 and engine.packing.in_order:
+        if step is None and engine.packing.in_order:
             return tuple(payloads)
-        if needs_grad:
-            return exchanged(engine, self._anchor, payloads)
-        with torch.no_grad():
-            return engine.forward(payloads)
+        if not needs_grad:
+            with torch.no_grad():
+                return engine.forward(payloads)
+
+        def before_backward() -> None:
+            if step is not None:
+                self.group.lockstep.take(step._replace(kind=Kind.GRADIENTS), "exchanging gradients")
+
+        return exchanged(engine, before_backward, self._anchor, payloads)
 
     def _problem(self, payloads: Sequence[torch.Tensor]) -> str | None:
         """Return what is wrong with the features of this rank, None where they are right."""
@@ -183,7 +198,7 @@ class FeatureExchange:
         first, rows = payloads[0], self._engine.packing.bucket_rows
         for number, payload in enumerate(payloads):
             name = "the features" if len(payloads) == 1 else f"payload {number}"
-            problem = _difference(name, payload, first, rows)
+            problem = difference(name, payload, first, rows)
             if problem is not None:
                 return problem
         if first.device.type not in self.group.device_types:
@@ -191,38 +206,40 @@ class FeatureExchange:
             return f"the features are on {first.device}, and the process group exchanges on {devices}"
         return None
 
-    def _agreed(self, payloads: Sequence[torch.Tensor], problem: str | None) -> bool:
-        """Return whether some rank of the group needs gradients; agree where something is new."""
-        ledger, transport = self.group.ledger, self.group.transport
-        wants_grad = torch.is_grad_enabled() and any(payload.requires_grad for payload in payloads)
-        signature = None
-        if problem is None:
-            signature = _signature(payloads)
-            known = self._needs_grad.get(signature)
-            if known is not None and (known or not wants_grad):
-                return known
-        what = _spelled(signature, wants_grad=wants_grad)
-        if self._called:
-            # The others may be on their way into the collective already, where they look for these notes.
-            if problem is not None:
-                ledger.refuse(problem)
-            transport.announce(
-                f"rank {ledger.rank} brings {what}, which was not agreed, while others bring what was; "
-                "call agree_again() on every rank when an encoder is frozen or thawed"
-            )
-        needs_grad = self._agree(signature, what, problem, wants_grad=wants_grad)
-        if signature is not None:
-            self._needs_grad[signature] = needs_grad
-        self._called = True
-        return needs_grad
+    def _step_together(self, payloads: Sequence[torch.Tensor], problem: str | None) -> tuple[Step, bool]:
+        """Have all ranks take this call's step, and agree first where something is new.
 
-    def _agree(
-        self, signature: _Signature | None, what: str, problem: str | None, *, wants_grad: bool
-    ) -> bool:
+        Return the step, and whether gradients will travel back.
+        """
+        ledger, lockstep = self.group.ledger, self.group.lockstep
+        lockstep.calls += 1
+        if problem is not None and self._last is not None:
+            ledger.refuse(problem)
+        wants_grad = torch.is_grad_enabled() and any(payload.requires_grad for payload in payloads)
+        signature = signature_of(payloads) if problem is None else None
+        agreement = self._agreed.get(signature) if signature is not None else None
+        if agreement is not None and (agreement.needs_grad or not wants_grad):
+            step = Step(self._routes, agreement.brings, lockstep.calls, Kind.FEATURES)
+            lockstep.take(step, "exchanging features")
+            return step, agreement.needs_grad
+        surprise = None
+        if signature is not None and self._last is not None:
+            surprise = f"rank {ledger.rank} {news(signature, self._last, again=not self._agreed)}"
+        step = Step(self._routes, b"", lockstep.calls, Kind.AGREEING)
+        lockstep.take(step, "agreeing on the exchange", surprise)
+        needs_grad = self._agree(signature, problem, wants_grad=wants_grad)
+        assert signature is not None
+        what = spelled(signature) + (", with gradients" if needs_grad else "")
+        brings = lockstep.short(what)
+        self._agreed[signature] = _Agreement(needs_grad, brings)
+        self._last = signature
+        return step._replace(brings=brings), needs_grad
+
+    def _agree(self, signature: Signature | None, problem: str | None, *, wants_grad: bool) -> bool:
         note = {
             "digest": self.digest,
             "replica_grad": self.replica_grad,
-            "brings": what if signature is None else _spelled(signature, wants_grad=None),
+            "brings": "nothing that can be sent" if signature is None else spelled(signature),
             "grad": wants_grad,
         }
         if problem is not None:
@@ -233,41 +250,6 @@ class FeatureExchange:
         same(notes, "replica_grad", "has replica_grad {theirs!r}, and rank {first} {ours!r}")
         same(notes, "brings", "brings {theirs}, and rank {first} {ours}")
         return any(said["grad"] for said in notes)
-
-
-def _difference(name: str, payload: torch.Tensor, first: torch.Tensor, rows: int) -> str | None:
-    shape = list(payload.shape)
-    if payload.ndim != 2 or 0 in shape[1:]:  # noqa: PLR2004 - rows, width
-        return f"{name} have shape {shape}, and the exchange needs [rows, width]"
-    if shape[0] != rows:
-        return f"{name} have {shape[0]} rows, and the rank's bucket has {rows}"
-    if payload.dtype != first.dtype:
-        return f"{name} has dtype {_name(payload.dtype)}, and payload 0 {_name(first.dtype)}"
-    if payload.device != first.device:
-        return f"{name} is on {payload.device}, and payload 0 on {first.device}"
-    return None
-
-
-def _signature(payloads: Sequence[torch.Tensor]) -> _Signature:
-    first = payloads[0]
-    widths = tuple(payload.shape[1] for payload in payloads)
-    return _Signature(_name(first.dtype), widths, first.device.type, torch.is_grad_enabled())
-
-
-def _spelled(signature: _Signature | None, *, wants_grad: bool | None) -> str:
-    if signature is None:
-        return "nothing that can be sent"
-    widths = ", ".join(map(str, signature.widths[:_SHOWN])) + (
-        ", …" if len(signature.widths) > _SHOWN else ""
-    )
-    many = f"{len(signature.widths)} payloads of width" if len(signature.widths) > 1 else "width"
-    mode = "" if signature.grad_mode else " without grad mode"
-    grad = " that require grad" if wants_grad else ""
-    return f"{signature.dtype} on {signature.device}, {many} {widths}{mode}{grad}"
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
 
 
 def _group(group: ExchangeGroup | dist.ProcessGroup | None, mesh: Mesh, timeout: float) -> ExchangeGroup:

@@ -14,6 +14,7 @@ from torch.distributed import distributed_c10d
 from hpplan import __version__
 from hpplan.errors import UnusableRequest
 from hpplan.exchange.ledger import Ledger, PeersFailed, seconds
+from hpplan.exchange.lockstep import Lockstep
 from hpplan.exchange.memory import Memory
 from hpplan.exchange.transport import Transport
 from hpplan.routing.mesh import parse_mesh
@@ -42,6 +43,7 @@ class ExchangeGroup:
     notes_group: dist.ProcessGroup
     ledger: Ledger
     transport: Transport
+    lockstep: Lockstep
     memory: Memory = field(default_factory=Memory)
 
     @property
@@ -96,7 +98,8 @@ class ExchangeGroup:
                 distributed_c10d._get_default_store(),  # noqa: SLF001 - torch has no public name for it
             )
             ledger = Ledger(store, ranks, dist.get_rank(), timeout)
-        return cls(process_group, notes_group, ledger, Transport(process_group, ledger))
+        transport = Transport(process_group, ledger)
+        return cls(process_group, notes_group, ledger, transport, Lockstep(notes_group, ledger, transport))
 
     def agree(self, note: dict[str, Any], doing: str) -> list[dict[str, Any]]:
         """Exchange one small note with every rank of the group; return all, in group order.
@@ -108,12 +111,12 @@ class ExchangeGroup:
         if len(text) > _NOTE_BYTES:
             note = {"fault": str(note.get("fault", "its note is too long"))[: _NOTE_BYTES // 2]}
             text = json.dumps({"version": __version__, **note}).encode()
-        mine = torch.frombuffer(bytearray(text.ljust(_NOTE_BYTES)), dtype=torch.uint8)
-        spoken = bytearray(dist.get_world_size(self.notes_group) * _NOTE_BYTES)
-        everyone = torch.frombuffer(spoken, dtype=torch.uint8)
+        mine = torch.tensor(list(text.ljust(_NOTE_BYTES)), dtype=torch.uint8)
+        everyone = torch.empty(dist.get_world_size(self.notes_group) * _NOTE_BYTES, dtype=torch.uint8)
         slots = list(torch.split(everyone, _NOTE_BYTES))
         work = dist.all_gather(slots, mine, group=self.notes_group, async_op=True)
         self.transport.wait(work, everyone.device, doing)
+        spoken = bytes(everyone.tolist())
         notes = [json.loads(spoken[at : at + _NOTE_BYTES]) for at in range(0, len(spoken), _NOTE_BYTES)]
         for rank, said in zip(self.global_ranks, notes, strict=True):
             if said.get("fault"):

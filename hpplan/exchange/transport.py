@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 import torch.distributed as dist
 
-from hpplan.exchange.ledger import PeersFailed, first_line, seconds
+from hpplan.exchange.ledger import first_line, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,6 @@ class Transport:
         self.watches_devices = False
         """Whether to wait for accelerators here too, rather than when somebody reads the result."""
         self.calls = 0
-        self._agreed_for = 0
 
     def all_to_all(
         self,
@@ -98,23 +97,8 @@ class Transport:
         deadline = time.monotonic() + self.ledger.patience
         while not _finished(work, device, self.ledger, doing):
             self.ledger.check(doing)
-            self._look_for_announcements()
             if time.monotonic() > deadline:
                 self.ledger.break_off(doing)
-
-    def announce(self, reason: str) -> None:
-        """Tell ranks that wait in the next collective why this one does something else before it."""
-        self._agreed_for = self.calls + 1
-        self.ledger.set(self._announcement(self._agreed_for), reason)
-
-    def _announcement(self, call: int) -> str:
-        return f"agree/{self.process_group.group_name}/{call}"
-
-    def _look_for_announcements(self) -> None:
-        if self._agreed_for < self.calls:
-            reason = self.ledger.read(self._announcement(self.calls))
-            if reason is not None:
-                raise PeersFailed(self.ledger.declare(reason))
 
 
 def _finished(work: dist.Work, device: torch.device, ledger: Ledger, doing: str) -> bool:

@@ -40,6 +40,8 @@ def one_brings(rank: int, what: str, call: int) -> None:
             "shape": features.flatten(),
             "nothing": [],
             "payloads": [features, features],
+            "none": None,
+            "list": [1, 2],
         }
         exchange(wrong[what] if rank == 2 and number == call else features)
 

@@ -23,16 +23,24 @@ def _same_message(ended: list[Ended], *parts: str) -> None:
     [
         ("rows", "the features have 8 rows, and the rank's bucket has 9"),
         ("width", "width 4"),
-        ("dtype", "bfloat16 on cpu"),
+        ("dtype", "brings bfloat16"),
         ("device", "the features are on meta, and the process group exchanges on cpu"),
         ("shape", "the features have shape [27], and the exchange needs [rows, width]"),
         ("nothing", "no payload tensor was given"),
         ("payloads", "2 payloads of width 3, 3"),
+        ("none", "the features are of type NoneType, and no tensor"),
+        ("list", "payload 0 is of type int, and no tensor"),
     ],
 )
 def test_wrong_features_on_one_rank_end_all(what: str, words: str, call: int) -> None:
     """In the first call or a later one, the others would wait in the collective, or get garbage."""
     _same_message(end_ranks(4, fault_runs.one_brings, what, call), "rank 2", words)
+
+
+def test_width_that_was_not_agreed_is_said_beside_the_one_that_was() -> None:
+    """Advice about frozen encoders would lead nowhere for features of a wrong width."""
+    for one in end_ranks(4, fault_runs.one_brings, "width", 3):
+        assert one.error.splitlines()[0] == "PeersFailed: rank 2 brings width 4, and width 3 was agreed"
 
 
 def test_wrong_embeddings_on_one_rank_end_all() -> None:

@@ -1,0 +1,92 @@
+"""What a caller brings: payload tensors, what is wrong with them, and what all ranks must bring alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SHOWN = 8
+"""Widths that a message lists."""
+
+
+class Signature(NamedTuple):
+    """What all ranks must bring alike, in one kind of call."""
+
+    dtype: str
+    widths: tuple[int, ...]
+    device: str
+    grad_mode: bool
+
+
+def tensors(features: object) -> tuple[tuple[torch.Tensor, ...], str | None]:
+    """Return the payload tensors that a caller gave, and what is wrong where it gave something else."""
+    if isinstance(features, torch.Tensor):
+        return (features,), None
+    if not isinstance(features, Iterable):
+        return (), f"the features are of type {type(features).__name__}, and no tensor"
+    given = tuple(features)
+    for number, payload in enumerate(given):
+        if not isinstance(payload, torch.Tensor):
+            return (), f"payload {number} is of type {type(payload).__name__}, and no tensor"
+    return given, None
+
+
+def difference(name: str, payload: torch.Tensor, first: torch.Tensor, rows: int) -> str | None:
+    """Return what keeps one payload, called `name`, from travelling with the first; None where nothing does."""
+    shape = list(payload.shape)
+    if payload.ndim != 2 or 0 in shape[1:]:  # noqa: PLR2004 - rows, width
+        return f"{name} have shape {shape}, and the exchange needs [rows, width]"
+    if shape[0] != rows:
+        return f"{name} have {shape[0]} rows, and the rank's bucket has {rows}"
+    if payload.dtype != first.dtype:
+        return f"{name} has dtype {_name(payload.dtype)}, and payload 0 {_name(first.dtype)}"
+    if payload.device != first.device:
+        return f"{name} is on {payload.device}, and payload 0 on {first.device}"
+    return None
+
+
+def signature_of(payloads: Sequence[torch.Tensor]) -> Signature:
+    """Return the kind of call that has these payloads."""
+    first = payloads[0]
+    widths = tuple(payload.shape[1] for payload in payloads)
+    return Signature(_name(first.dtype), widths, first.device.type, torch.is_grad_enabled())
+
+
+def spelled(signature: Signature) -> str:
+    """Return a kind of call in words."""
+    mode = "" if signature.grad_mode else " without grad mode"
+    return f"{signature.dtype} on {signature.device}, {_shown(signature.widths)}{mode}"
+
+
+def news(now: Signature, agreed: Signature, *, again: bool) -> str:
+    """Return what a rank does that may not have been agreed on, for ranks that did not expect it."""
+    if again:
+        return "called agree_again() before this call, and other ranks did not; every rank must"
+    freezing = "; call agree_again() on every rank when an encoder is frozen or thawed"
+    if now == agreed:
+        return f"brings features that require grad, and that none do was agreed{freezing}"
+    if now.grad_mode != agreed.grad_mode:
+        modes = ("in grad mode", "without grad mode")
+        ours, theirs = modes if now.grad_mode else modes[::-1]
+        return f"calls {ours}, and {theirs} was agreed; every rank must call in the same mode"
+    pairs = [
+        (now.dtype, agreed.dtype),
+        (f"features on {now.device}", f"on {agreed.device}"),
+        (_shown(now.widths), _shown(agreed.widths)),
+    ]
+    differing = [pair for pair in pairs if pair[0].removeprefix("features ") != pair[1]]
+    return "brings {}, and {} was agreed".format(*(", ".join(side) for side in zip(*differing, strict=True)))
+
+
+def _shown(widths: Sequence[int]) -> str:
+    listed = ", ".join(map(str, widths[:_SHOWN])) + (", …" if len(widths) > _SHOWN else "")
+    return f"{len(widths)} payloads of width {listed}" if len(widths) > 1 else f"width {listed}"
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
