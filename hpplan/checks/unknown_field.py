@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.nearest import nearest_field
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.plan.model import ENTRY_FIELDS, PLAN_SCHEMA, TOP_LEVEL_FIELDS
-from hpplan.plan.rules import RULE_SCHEMA, RULES_SCHEMA
+from hpplan.plan.rules import RULE_SCHEMA, RULES_OF_PLAN, RULES_SCHEMA, TARGET_FIELDS
 from hpplan.plan.strategies import STRATEGY_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Place
@@ -54,6 +55,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         if name not in TOP_LEVEL_FIELDS and not name.startswith("x-"):
             yield _unknown(name, TOP_LEVEL_FIELDS, place, "a plan")
     yield from _below(data.get("parallel_dims"), tuple(_DIMS), place.at("parallel_dims"), "`parallel_dims`")
+    for field in RULES_OF_PLAN:
+        yield from _misspelt_targets(data, field, place)
     entries = data.get("param_plan")
     if isinstance(entries, dict):
         known = frozenset(ENTRY_FIELDS)
@@ -67,6 +70,8 @@ def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
     if "plan_overrides" not in data or "rules" in data:
         yield from _below(data, _fields(RULES_SCHEMA), place, "a rules file")
         yield from _records(data, "rules", _fields(RULE_SCHEMA), place, "a rule")
+    else:
+        yield from _misspelt_targets(data, "plan_overrides", place)
     yield from _records(data, "strategies", _fields(STRATEGY_SCHEMA), place, "a strategy")
 
 
@@ -81,6 +86,21 @@ def _records(
     if isinstance(records, list):
         for index, item in enumerate(records):
             yield from _below(item, known, place.at(field, index), owner)
+
+
+def _misspelt_targets(data: Mapping[str, Any], field: str, place: Place) -> Iterator[Diagnostic]:
+    """Yield what is nearly a target in records that have none, and may have any other field."""
+    targets = [name for names in TARGET_FIELDS.values() for name in names]
+    records = data.get(field)
+    for index, item in enumerate(records if isinstance(records, list) else ()):
+        if isinstance(item, dict) and not item.keys() & set(targets):
+            for name in item:
+                if get_close_matches(name, targets, n=1, cutoff=_NEARLY):
+                    yield _unknown(name, tuple(targets), place.at(field, index), "a rule")
+
+
+_NEARLY = 0.9
+"""Likeness to a target above which another field is a slip: a rule without a target does nothing."""
 
 
 def _below(data: object, known: tuple[str, ...], place: Place, owner: str) -> Iterator[Diagnostic]:

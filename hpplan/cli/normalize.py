@@ -309,7 +309,7 @@ def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:
 
     comparison = compare_plans(before, after)
     if comparison.equal:
-        return f"{name}: would be written in canonical form; its meaning stays\n"
+        return f"{name}: its text would change (spelling, comments or record; see --diff), its meaning not\n"
     return render_text(name, f"{name} (normalized)", comparison, color=output.use_color(sys.stdout))
 
 
