@@ -15,6 +15,7 @@ from hpplan.exchange.ledger import PeersFailed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hpplan.exchange.job import Job
     from hpplan.exchange.ledger import Fault, Ledger
 
 _PAUSE = 0.5
@@ -31,12 +32,14 @@ class Deadman:
     One ends the process when a call into torch or the store takes longer than
     it may: neither always honours a timeout. The other looks for faults with
     a ledger of its own, so that a rank that hangs in whatever it does still
-    ends when its peers have given it up.
+    ends when its peers have given it up. The first also ends workers of a
+    launcher that is gone.
     On the first rank it also beats the pulse.
     """
 
-    def __init__(self, ledger: Ledger, watched: Ledger) -> None:
+    def __init__(self, job: Job, ledger: Ledger, watched: Ledger) -> None:
         """Begin to watch `ledger`; `watched` has the same notes through another connection."""
+        self._job = job
         self._ledger = ledger
         self._watched = watched
         self._limits: list[tuple[float, str]] = []
@@ -55,6 +58,8 @@ class Deadman:
     def _watch_limits(self) -> None:
         while True:
             time.sleep(_PAUSE)
+            if self._job.lost_its_launcher:
+                self._orphaned()
             now = time.monotonic()
             late = [doing for until, doing in list(self._limits) if now > until]
             asked = self._ledger.asking_since
@@ -66,6 +71,11 @@ class Deadman:
             elif late:
                 fault = self._called_roll(late[0])
                 _end(fault.reason if fault.speaker == rank else "", fault.status)
+
+    def _orphaned(self) -> None:
+        """End as all workers of a launcher do that was killed, whatever the main thread does."""
+        first = self._ledger.rank == self._ledger.ranks[0]
+        _end("the launcher is gone; its workers end too" if first else "", ExecutionBroken.exit_status)
 
     def _called_roll(self, doing: str) -> Fault:
         """Find out, in place of the main thread, which ranks are lost."""

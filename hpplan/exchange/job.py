@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 STORE_VARIABLE = "HPPLAN_STORE"
 """Set by `--launch`: the file in which its workers meet."""
+
+LAUNCHER_VARIABLE = "HPPLAN_LAUNCHER"
+"""Set by `--launch`: the process that starts the workers."""
 
 _ATTEMPT = ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
 
@@ -32,6 +36,8 @@ class Job:
     agent_holds_store: bool
     """Whether torchrun's agent listens there, rather than rank 0."""
     under_torchrun: bool
+    launcher: int | None
+    """The process id of `--launch`, without which its workers end."""
     attempt: str
     """Tells the ranks of one start from those of an earlier one in the same store."""
 
@@ -41,9 +47,24 @@ class Job:
         return self.rank == 0 and not self.agent_holds_store and self.store_path is None
 
     @property
+    def stopped_by_launcher(self) -> bool:
+        """Whether `--launch` is ending its workers, and says why itself."""
+        return self.launcher is not None and os.path.exists(ending_note(self.store_path or ""))  # noqa: PTH110 - for a str
+
+    @property
+    def lost_its_launcher(self) -> bool:
+        """Whether `--launch` is gone, so that nobody waits for this worker any more."""
+        return self.launcher is not None and os.getppid() != self.launcher
+
+    @property
     def meeting_point(self) -> str:
         """Where the ranks meet, for messages."""
         return self.store_path or f"{self.address}:{self.port}"
+
+
+def ending_note(store_path: str) -> str:
+    """Return the file that `--launch` leaves before it stops its workers."""
+    return f"{store_path}.ending"
 
 
 def job_from(environment: Mapping[str, str]) -> Job | None:
@@ -72,6 +93,7 @@ def job_from(environment: Mapping[str, str]) -> Job | None:
         store_path=store or None,
         agent_holds_store=environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True",
         under_torchrun="TORCHELASTIC_RUN_ID" in environment,
+        launcher=_number(environment, LAUNCHER_VARIABLE) if environment.get(LAUNCHER_VARIABLE) else None,
         attempt="/".join(environment.get(name, "") for name in _ATTEMPT),
     )
 

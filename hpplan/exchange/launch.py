@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -13,14 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpplan.errors import ExecutionBroken
-from hpplan.exchange.job import STORE_VARIABLE
+from hpplan.exchange.job import LAUNCHER_VARIABLE, STORE_VARIABLE, ending_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PAUSE = 0.05
 _MERCY = 3.0
-"""Seconds that a worker has to end by itself, after its time is up or it was asked to."""
+"""Seconds that a worker has to end by itself, after its time is up."""
+
+_FOLLOW = 2.0
+"""Seconds after which a worker has followed one that broke off, having told all of them, unless it hangs."""
+
+_LAST_WORDS = 1.0
+"""Seconds that a worker has to end after it was asked to."""
+
+_INTERRUPTED = 130
 
 _WORST_FIRST = (70, 130, 3, 2, 1)
 """Of different statuses, the one that says most."""
@@ -40,7 +49,12 @@ def launch(arguments: Sequence[str], workers: int, timeout: float, stdin: bytes 
             for rank in range(workers):
                 started.append(_start(arguments, rank, workers, folder))  # noqa: PERF401 - those started are ended if one fails
             _wait(started, timeout)
+        except KeyboardInterrupt:
+            print("Error: interrupted", file=sys.stderr, flush=True)  # noqa: T201 - before workers take a second to end
+            return _INTERRUPTED
         finally:
+            # Workers that are stopped from here on need not say so.
+            Path(ending_note(str(Path(folder, "store")))).touch()
             _end(started)
     return merged([worker.returncode for worker in started])
 
@@ -60,21 +74,32 @@ def _start(arguments: Sequence[str], rank: int, workers: int, folder: str) -> su
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(workers),
         "LOCAL_WORLD_SIZE": str(workers),
+        LAUNCHER_VARIABLE: str(os.getpid()),
         STORE_VARIABLE: str(Path(folder, "store")),
     }
     with contextlib.ExitStack() as stack:
         spooled = Path(folder, "stdin")
         stdin = stack.enter_context(spooled.open("rb")) if spooled.exists() else subprocess.DEVNULL
-        return subprocess.Popen([sys.executable, "-m", "hpplan", *arguments], env=environment, stdin=stdin)
+        # In a session of their own, Ctrl-C reaches this process alone, which speaks for all.
+        return subprocess.Popen(
+            [sys.executable, "-m", "hpplan", *arguments],
+            env=environment,
+            stdin=stdin,
+            start_new_session=True,
+        )
 
 
 def _wait(workers: Sequence[subprocess.Popen[bytes]], timeout: float) -> None:
     """Wait until all workers have ended, or one failed and the others had their time."""
-    deadline = None
-    while any(worker.poll() is None for worker in workers):
-        if deadline is None and any(worker.returncode for worker in workers):
-            deadline = time.monotonic() + timeout + _MERCY
-        if deadline is not None and time.monotonic() > deadline:
+    deadline = math.inf
+    # All of them are asked, not only up to the first that still runs.
+    while None in (statuses := {worker.poll() for worker in workers}):
+        now = time.monotonic()
+        if statuses & {ExecutionBroken.exit_status, _INTERRUPTED}:
+            deadline = min(deadline, now + _FOLLOW)
+        elif statuses - {None, 0}:
+            deadline = min(deadline, now + timeout + _MERCY)
+        if now > deadline:
             return
         time.sleep(_PAUSE)
 
@@ -85,6 +110,6 @@ def _end(workers: Sequence[subprocess.Popen[bytes]]) -> None:
         for worker in workers:
             if worker.poll() is None:
                 worker.send_signal(stop)
-        deadline = time.monotonic() + _MERCY
-        while any(worker.poll() is None for worker in workers) and time.monotonic() < deadline:
+        deadline = time.monotonic() + _LAST_WORDS
+        while None in [worker.poll() for worker in workers] and time.monotonic() < deadline:
             time.sleep(_PAUSE)

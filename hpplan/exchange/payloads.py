@@ -37,7 +37,7 @@ def tensors(features: object) -> tuple[tuple[torch.Tensor, ...], str | None]:
 
 
 def difference(name: str, payload: torch.Tensor, first: torch.Tensor, rows: int) -> str | None:
-    """Return what keeps one payload, called `name`, from travelling with the first; None where nothing does."""
+    """Return what keeps a payload, called `name`, from travelling with the first; None where nothing."""
     shape = list(payload.shape)
     if payload.ndim != 2 or 0 in shape[1:]:  # noqa: PLR2004 - rows, width
         return f"{name} have shape {shape}, and the exchange needs [rows, width]"

@@ -6,6 +6,8 @@ import json
 import socket
 import time
 from collections.abc import Callable
+from queue import Empty, Queue
+from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -68,7 +70,7 @@ def choose_backend(backend: str, device: str, local_rank: int) -> Backend:
             return one
     wanted = fitting[0]
     needs = "a torch_npu that sees an NPU" if wanted.device_type == "npu" else "a torch that sees a GPU"
-    raise UnusableRequest(f"{wanted.name} needs {needs}, and there is none here; use --device cpu")
+    raise UnusableRequest(f"{wanted.name} needs {needs}, and there is none here; use --backend gloo")
 
 
 def _is_there(device_type: str) -> bool:
@@ -90,7 +92,7 @@ def _check_count(backend: Backend, local_rank: int) -> None:
     if local_rank >= count:
         raise UnusableRequest(
             f"worker {local_rank} of this host has no {backend.device_type} device: there are {count}; "
-            "start fewer workers on it, or use --device cpu"
+            "start fewer workers on it, or use --device cpu --backend gloo"
         )
 
 
@@ -100,19 +102,18 @@ class Session:
     def __init__(self, job: Job, timeout: float) -> None:
         """Come to the rendezvous; raise ExecutionBroken where there is none within the timeout."""
         self.job = job
-        stores = []
-        try:
-            for number in range(2):
-                store = _store(job, timeout * 3 / 4, listens=job.holds_store and number == 0)
-                stores.append(PrefixStore(f"hpplan/{job.attempt}", store))
-        except (RuntimeError, OSError) as error:
-            raise ExecutionBroken(
-                f"rank {job.rank} finds no rendezvous at {job.meeting_point}: {first_line(error)}"
-            ) from None
+        until = time.monotonic() + timeout
+        stores = [
+            PrefixStore(
+                f"hpplan/{job.attempt}",
+                _store_in_time(job, until, listens=job.holds_store and number == 0),
+            )
+            for number in range(2)
+        ]
         self._store = stores[0]
         ranks = range(job.world_size)
         self.ledger = Ledger(self._store, ranks, job.rank, timeout)
-        self.deadman = Deadman(self.ledger, Ledger(stores[1], ranks, job.rank, timeout))
+        self.deadman = Deadman(job, self.ledger, Ledger(stores[1], ranks, job.rank, timeout))
 
     @property
     def rank(self) -> int:
@@ -174,6 +175,36 @@ class Session:
         if not broken and dist.is_initialized():
             with self.deadman.limit(_FAREWELL, "leaving the process groups"):
                 dist.destroy_process_group()
+
+
+def _store_in_time(job: Job, until: float, *, listens: bool) -> Store:
+    """Return the store; raise ExecutionBroken where there is none by then, on the monotonic clock.
+
+    Where something else than a store listens, torch waits several times as
+    long as it is told to. Its call goes on then, until the process ends.
+    """
+    found: Queue[Store | Exception] = Queue()
+
+    def look() -> None:
+        try:
+            found.put(_store(job, (until - time.monotonic()) * 3 / 4, listens=listens))
+        except (RuntimeError, OSError) as error:
+            found.put(error)
+
+    Thread(target=look, name="hpplan-store", daemon=True).start()
+    who = f"rank {job.rank} finds no rendezvous at {job.meeting_point}"
+    try:
+        store = found.get(timeout=max(0.0, until - time.monotonic()))
+    except Empty:
+        raise ExecutionBroken(f"{who}: what listens there does not answer as a store does") from None
+    if isinstance(store, Exception):
+        if listens and "EADDRINUSE" in str(store):
+            raise ExecutionBroken(
+                f"rank {job.rank} cannot hold the rendezvous at {job.meeting_point}: another process has "
+                "the port; take a free one as MASTER_PORT, or torchrun's --rdzv-endpoint"
+            )
+        raise ExecutionBroken(f"{who}: {first_line(store)}")
+    return store
 
 
 def _store(job: Job, patience: float, *, listens: bool) -> Store:

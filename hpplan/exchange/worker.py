@@ -109,12 +109,15 @@ def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
         except ExecutionBroken as error:
             lost = str(error)
         except Terminated:
-            lost = f"rank {job.rank} was stopped (SIGTERM) before it had met the others"
+            lost = "" if job.stopped_by_launcher else f"rank {job.rank} was stopped (SIGTERM)"
+            lost = lost and f"{lost} before it had met the others"
+        except KeyboardInterrupt:
+            return Outcome(_INTERRUPTED, message=f"rank {job.rank} was interrupted (SIGINT)", whole=False)
         else:
             return worker.run(callbacks)
         # Ranks that have not met cannot agree on who speaks: under torchrun, one of each host does.
         message = lost if job.local_rank == 0 or not job.under_torchrun else None
-        return Outcome(ExecutionBroken.exit_status, message=message, whole=False)
+        return Outcome(ExecutionBroken.exit_status, message=message or None, whole=False)
 
 
 class _Worker:
@@ -148,7 +151,7 @@ class _Worker:
         except Terminated:
             fault = self._stopped()
         except KeyboardInterrupt:
-            fault = self._declared(f"rank {ledger.rank} was interrupted", _INTERRUPTED)
+            fault = self._declared(f"rank {ledger.rank} was interrupted (SIGINT)", _INTERRUPTED)
         except Exception as error:
             what = f"rank {ledger.rank} failed with {type(error).__name__}: {first_line(error)}"
             fault = self._declared(what)
@@ -178,10 +181,15 @@ class _Worker:
 
     def _stopped(self) -> Fault:
         """Find out why the launcher stops this rank: because of a peer, as a rule."""
-        from hpplan.exchange.ledger import PeersFailed
+        from hpplan.exchange.ledger import Fault, PeersFailed
 
+        job, ledger = self.session.job, self.session.ledger
+        if job.stopped_by_launcher:
+            return Fault("", -1)
+        if job.launcher is not None:
+            return self._declared(f"rank {ledger.rank} was stopped (SIGTERM)")
         try:
-            self.session.ledger.break_off("running", "the launcher stopped the job (SIGTERM)")
+            ledger.break_off("running", "the launcher stopped the job (SIGTERM)")
         except PeersFailed as failure:
             return failure.fault
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -196,3 +197,22 @@ def test_stopped_job_still_has_its_status(tmp_path: Path, arguments: list[str]) 
     assert [one.status for one in ran] == [3] * 4
     (message,) = [one.stderr for one in ran if one.stderr]
     assert message.startswith("Error: the launcher stopped the job (SIGTERM); every rank still answered")
+
+
+def test_port_of_something_else_is_said_in_time(arguments: list[str]) -> None:
+    """A web server, say, takes the connection and never answers as a store does."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        environment = {
+            "LOCAL_RANK": "0",
+            "WORLD_SIZE": "2",
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(other.getsockname()[1]),
+        }
+        ran = run_command([{**environment, "RANK": "0"}, {**environment, "RANK": "1"}], [arguments] * 2)
+    assert [one.status for one in ran] == [3, 3]
+    where = f"at 127.0.0.1:{environment['MASTER_PORT']}"
+    assert ran[0].stderr.startswith(f"Error: rank 0 cannot hold the rendezvous {where}: another process has ")
+    assert ran[1].stderr == (
+        f"Error: rank 1 finds no rendezvous {where}: what listens there does not answer as a store does\n"
+    )
+    assert max(one.seconds for one in ran) < TIMEOUT + 6

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         ),
         (
             lockstep_runs.one_without_grad_mode,
-            "rank 1 is sending features of its call 3 and brings float32 on cpu, width 3 without grad mode, and",
+            "rank 1 is sending features of its call 3 and brings float32 on cpu, width 3 without grad mode",
         ),
     ],
 )
