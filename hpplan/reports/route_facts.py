@@ -47,6 +47,13 @@ def features_of(view: RouteView) -> str:
     return f"{workload.payloads} x {workload.feature_width} {workload.dtype}"
 
 
+def producer_of(view: RouteView) -> str:
+    """Return the rank of the busiest producer, with its parent where there are several."""
+    load = view.traffic.producer_load
+    parent = f" of parent {load.parent}" if view.table.mesh.dp > 1 else ""
+    return f"rank {load.rank}{parent}"
+
+
 def totals_of(view: RouteView) -> Facts:
     """Return what moves in all, against the least possible, the means and the bounds."""
     traffic = view.traffic
@@ -69,7 +76,8 @@ def totals_of(view: RouteView) -> Facts:
     load = traffic.producer_load
     over = f", {load.largest / load.bound:.2f} times the bound" if load.bound else ""
     loaded = (
-        f"rank {load.rank}: {plural(load.largest, 'row')}; bound {load.bound:,}, mean {load.mean:,.1f}{over}"
+        f"{producer_of(view)}: {plural(load.largest, 'row')}; "
+        f"bound {load.bound:,}, mean {load.mean:,.1f}{over}"
     )
     totals = [("arrive in all", amount(traffic.rows)), ("leave their rank", amount(traffic.rows_leaving))]
     between = view.rows_between_nodes

@@ -8,7 +8,7 @@ from hpplan import __version__
 from hpplan.reports import route_bars, route_ribbon, route_svg
 from hpplan.reports.markup import escape
 from hpplan.reports.quantities import duration, share, short_count, size
-from hpplan.reports.route_facts import setting_of, totals_of
+from hpplan.reports.route_facts import producer_of, setting_of, totals_of
 from hpplan.reports.route_items import items_table
 from hpplan.reports.route_style import STYLE
 from hpplan.routing.comparison import Links, compare, leaves_out, records_needed
@@ -95,7 +95,7 @@ def _cards(view: RouteView) -> str:
         (
             "busiest producer",
             _times(load.largest, load.bound),
-            f"its bound: {plural(load.largest, 'row')} on rank {load.rank}",
+            f"its bound: {plural(load.largest, 'row')} on {producer_of(view)}",
         ),
         (
             "busiest receiver",

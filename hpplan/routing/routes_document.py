@@ -119,7 +119,11 @@ ROUTES_SCHEMA = _record(
             ),
             strict=True,
         ),
-        "traffic": described(core_schema.dict_schema(TEXT, core_schema.any_schema()), "Sums, for people."),
+        "traffic": described(
+            core_schema.dict_schema(TEXT, core_schema.any_schema()),
+            "Sums, for people. `producer_load` is the busiest producer of all parents, the bound of its own "
+            "parent, whose items cannot move to another, and the mean over the producers of all parents.",
+        ),
     },
     optional=("traffic",),
 )

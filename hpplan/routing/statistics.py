@@ -35,6 +35,7 @@ class Measure(NamedTuple):
 
 
 def _encode_imbalance(traffic: Traffic) -> float:
+    """Return the load of the busiest producer against the mean, both over all replicas of the mesh."""
     load = traffic.producer_load
     return load.largest / load.mean if load.mean else 1.0
 
@@ -50,7 +51,12 @@ def _receive_imbalance(traffic: Traffic) -> float:
 
 
 MEASURES: tuple[Measure, ...] = (
-    Measure("encode_imbalance", "cost of the busiest producer / mean", _encode_imbalance, 3),
+    Measure(
+        "encode_imbalance",
+        "cost of the busiest producer / mean of the mesh's producers",
+        _encode_imbalance,
+        3,
+    ),
     Measure("send_imbalance", "rows sent by the busiest rank / mean", _send_imbalance, 3),
     Measure("receive_imbalance", "rows received by the busiest rank / mean", _receive_imbalance, 3),
     Measure("rows_leaving", "rows that leave their rank", lambda traffic: traffic.rows_leaving, 0),

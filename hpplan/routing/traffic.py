@@ -55,15 +55,20 @@ class Peak(NamedTuple):
 
 
 class ProducerLoad(NamedTuple):
-    """The parent whose largest bucket is furthest above its bound."""
+    """The busiest producer of the whole mesh."""
 
     parent: int
     rank: int
-    """Global rank of the producer of the largest bucket."""
+    """Global rank of the producer."""
     largest: int
+    """Its load."""
     bound: int
-    """An even share, or the largest item where that is more."""
+    """Of its own parent, as no item can move to another.
+
+    An even share, or the largest item where that is more.
+    """
     mean: float
+    """Over the producers of all parents."""
 
 
 class BatchTraffic:
@@ -96,7 +101,9 @@ class BatchTraffic:
         self.largest_producer = loads.index(self.largest_load) * routes.encoder_cp_size
         """Parent rank of the producer of the largest bucket; the lowest of equals."""
         self.bound = load_bound([one for bucket in costs for one in bucket], len(loads))
-        self.mean_load = sum(loads) / len(loads)
+        self.load = sum(loads)
+        """Of all its producers."""
+        self.producers = len(loads)
         self.leaving = sum(self.sent)
         self.least_leaving = routes.totals.least_rows_leaving
 
@@ -170,14 +177,12 @@ class Traffic:
 
     @cached_property
     def producer_load(self) -> ProducerLoad:
-        """The worst balanced parent; the first of equals."""
-        found: ProducerLoad | None = None
-        for number, batch in enumerate(self.batches):
-            if found is None or batch.largest_load * found.bound > found.largest * batch.bound:
-                rank = self.table.parents[number].ranks[batch.largest_producer]
-                found = ProducerLoad(number, rank, batch.largest_load, batch.bound, batch.mean_load)
-        assert found is not None
-        return found
+        """The producer with the largest load of all parents; that of the first of equal parents."""
+        number = max(range(len(self.batches)), key=lambda at: self.batches[at].largest_load)
+        batch = self.batches[number]
+        rank = self.table.parents[number].ranks[batch.largest_producer]
+        mean = sum(one.load for one in self.batches) / sum(one.producers for one in self.batches)
+        return ProducerLoad(number, rank, batch.largest_load, batch.bound, mean)
 
     @property
     def largest_buffer(self) -> int:

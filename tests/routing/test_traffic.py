@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hpplan.diagnostics import Place
+from hpplan.reports import route_html
+from hpplan.reports.route_facts import totals_of
+from hpplan.reports.route_view import RouteView
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
 from hpplan.routing.traffic import Link, Traffic, fold_matrix, rows_leaving_blocks
@@ -62,6 +65,31 @@ def test_replicas_count_each() -> None:
     own = Traffic(plan_routes(parse_mesh("dp=2,cp=2,tp=2,sp"), load_workload(data, Place("w"))))
     assert own.rows == 36 + 16
     assert own.producer_load.parent == 0
+
+
+def test_producer_load_is_that_of_the_busiest_replica() -> None:
+    """A replica at its bound hides another with forty times the load.
+
+    Loads 1, 1 | 40, 0: rank 2 has 40, which is the bound of its parent, and the mean of four is 10.5.
+    """
+
+    def run(start: int, rows: int) -> dict[str, int]:
+        return {"item_id": start, "batch_index": 0, "decoder_token_start": start, "output_rows": rows}
+
+    replicas = [{"items": [run(0, 1), run(1, 1)]}, {"items": [run(0, 40)]}]
+    own = load_workload({"sequence": {"length": 64}, "replicas": replicas}, Place("w"))
+    traffic = Traffic(plan_routes(parse_mesh("dp=2,cp=2"), own))
+    assert traffic.producer_load._asdict() == {
+        "parent": 1,
+        "rank": 2,
+        "largest": 40,
+        "bound": 40,
+        "mean": 10.5,
+    }
+    assert traffic.to_data()["producer_load"] == traffic.producer_load._asdict()
+    totals = dict(totals_of(RouteView(traffic.table, "lpt")))
+    assert totals["producer load"] == "rank 2 of parent 1: 40 rows; bound 40, mean 10.5, 1.00 times the bound"
+    assert "its bound: 40 rows on rank 2 of parent 1" in route_html.render(RouteView(traffic.table, "lpt"))
 
 
 def test_folded_matrix() -> None:

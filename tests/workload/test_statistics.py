@@ -54,6 +54,16 @@ def test_imbalance_is_that_of_the_cost() -> None:
     assert found.to_data()["cost"] == "rows^2"
 
 
+def test_imbalance_is_that_of_the_whole_mesh() -> None:
+    """Each replica looks balanced by itself, and all wait for the one with 40 of 42 rows."""
+    items = [{"item_id": 0, "batch_index": 0, "decoder_token_start": 0, "output_rows": 1}]
+    small = [*items, {**items[0], "item_id": 1, "decoder_token_start": 1}]
+    replicas = [{"items": small}, {"items": [{**items[0], "output_rows": 40}]}]
+    one = load_workload({"sequence": {"length": 64}, "replicas": replicas}, Place("w"))
+    found = statistics(parse_mesh("dp=2,cp=2"), [one, one])
+    assert {values["encode_imbalance"].worst for values in found.policies.values()} == {40 / 10.5}
+
+
 def test_rows_leaving_and_time() -> None:
     """An item on rank 0 for rank 1 moves its 4 rows: 4 x 2 bytes at 1 GB/s and 1 us."""
     wide = workload((16, 4), buckets=[[0], []])
