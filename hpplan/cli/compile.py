@@ -51,14 +51,20 @@ def command(
     """Normalize PLAN, and route the workload under its feature_exchange, or of --workload.
 
     DIR gets plan.yaml (plan.json for a plan in JSON) and routes.json. Both are
-    worked out before either is written.
+    worked out before either is written, and they agree: the workload of
+    --workload, --cp-layout or --pad goes under feature_exchange, and the sizes
+    of --mesh into parallel_dims, with a warning. A mesh with other active axes
+    than the plan's needs another plan.
     """
+    from hpplan.cli.agreeing_plan import agreeing_plan
     from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput
+    from hpplan.passes.record import with_record, without_record
     from hpplan.reports.changes import summarize
     from hpplan.reports.route_view import RouteView
 
     only_one_standard_input((path, rules_file, strategies_file, options["workload_file"]))
+    routing = RouteOptions(**options)
     document = read_document(path, output.sources)
     problems: list[Diagnostic] = []
     try:
@@ -66,14 +72,20 @@ def command(
     except InvalidInput as error:
         problems += error.diagnostics
     try:
-        table = routes_of_plan(output, path, document, RouteOptions(**options))
+        table = routes_of_plan(output, path, document, routing)
     except InvalidInput as error:
         problems += error.diagnostics
     if problems:
         raise InvalidInput(dict.fromkeys(problems))
     view = RouteView(table, "")
     note_warnings(output, [*normalized.warnings, *view.warnings], strict=strict)
-    plan_file, routes_file = _write(folder, document, before, normalized, table, bare=bare)
+    plan = without_record(normalized.plan) if bare else with_record(before, normalized)
+    plan, warning = agreeing_plan(plan, table, routing)
+    if warning and strict:
+        raise click.UsageError(warning)
+    if warning:
+        output.note(f"Warning: {warning}.")
+    plan_file, routes_file = _write(folder, document, plan, table)
     traffic = view.traffic
     output.result(f"{plan_file}: {summarize(normalized.changes)}")
     output.result(
@@ -98,21 +110,11 @@ def _normalized(
     return plan, normalize(plan, inputs.rules(plan), inputs.strategies, model_type=model_type)
 
 
-def _write(
-    folder: str,
-    document: Document,
-    before: Plan,
-    normalized: Normalized,
-    table: RoutingTable,
-    *,
-    bare: bool,
-) -> tuple[str, str]:
+def _write(folder: str, document: Document, plan: Plan, table: RoutingTable) -> tuple[str, str]:
     from hpplan.cli.route_inputs import make_folder
     from hpplan.documents.writer import dump_json, dump_yaml, replace_file
-    from hpplan.passes.record import with_record, without_record
     from hpplan.plan.model import KEY_ORDER
 
-    plan = without_record(normalized.plan) if bare else with_record(before, normalized)
     as_json = document.source.format == "json"
     plan_text = dump_json(plan.data) if as_json else dump_yaml(plan.data, KEY_ORDER, document.source.header)
     routes_text = dump_json(table.to_data())

@@ -82,7 +82,8 @@ def command(
     A plan's parallel_dims are its mesh; a workload needs --mesh. Warnings go
     to standard error, and do not change the exit status. Of an INPUT with many
     micro-batches, statistics are shown for each assignment policy, or for that of
-    --assign; --micro-batch K routes one of them.
+    --assign, as table, json or yaml; --micro-batch K routes one of them. --format
+    csv, html or svg, --export, --rank and --compare need a single micro-batch.
     """
     from hpplan.reports.route_formats import FORMATS, format_of
 
@@ -145,6 +146,8 @@ def _view(
     from hpplan.reports.route_view import RouteView
 
     table = found.table or options.plan(found.mesh, found.workload)
+    if found.note:
+        output.note(found.note)
     policy = options.assign or "lpt"
     given = found.table is not None or all(batch.buckets is not None for batch in table.workload.batches)
     view = RouteView(table, "" if given else policy, links.link, links.ranks_per_node, name)

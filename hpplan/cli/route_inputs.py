@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -64,7 +64,7 @@ def routing_options(function: F) -> F:
             "--assign",
             metavar="POLICY",
             help="How items are assigned where the workload has no buckets: lpt (default), round-robin, "
-            "contiguous or local.",
+            "contiguous or local. A micro-batch picked out of several is assigned anew.",
         ),
         click.option(
             "--granularity",
@@ -168,6 +168,8 @@ class RouteInput:
     table: RoutingTable | None = None
     micro_batches: tuple[Workload, ...] = ()
     """Where there are several and none was picked; `workload` is the first of them then."""
+    note: str = ""
+    """What became of --assign, where the one workload has buckets."""
 
 
 def read_route_input(
@@ -197,10 +199,13 @@ def read_route_input(
         mesh, found = _of_plan(output, path, document, options)
     else:
         mesh, found = _of_workload(path, document, options)
-    workloads = tuple(_with_options(workload, options) for workload in found)
-    if len(workloads) > 1 and not several:
-        raise _pick_one(len(workloads))
-    return RouteInput(mesh, workloads[0], micro_batches=workloads if len(workloads) > 1 else ())
+    workloads = tuple(_with_options(workload, options) for workload in found.workloads)
+    if len(workloads) > 1:
+        if not several:
+            raise _pick_one(len(workloads))
+        return RouteInput(mesh, workloads[0], micro_batches=workloads)
+    workload, note = _assignable(workloads[0], options, picked=found.picked)
+    return RouteInput(mesh, workload, note=note)
 
 
 def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTable:
@@ -212,10 +217,13 @@ def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTabl
 def routes_of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> RoutingTable:
     """Plan the routes of a plan's workload."""
     options.check(path)
-    mesh, workloads = _of_plan(output, path, document, options)
-    if len(workloads) > 1:
-        raise _pick_one(len(workloads))
-    return options.plan(mesh, _with_options(workloads[0], options))
+    mesh, found = _of_plan(output, path, document, options)
+    if len(found.workloads) > 1:
+        raise _pick_one(len(found.workloads))
+    workload, note = _assignable(_with_options(found.workloads[0], options), options, picked=found.picked)
+    if note:
+        output.note(note)
+    return options.plan(mesh, workload)
 
 
 def make_folder(path: str) -> Path:
@@ -244,12 +252,41 @@ def _with_options(workload: Workload, options: RouteOptions) -> Workload:
     return workload.with_sequence(cp_layout=options.cp_layout, pad=options.pad or None)
 
 
+def _assignable(workload: Workload, options: RouteOptions, *, picked: bool) -> tuple[Workload, str]:
+    """Return what an explicit --assign leaves of a workload's buckets, and what to say about it.
+
+    A micro-batch that was `picked` out of several is assigned anew, as it is
+    for the statistics over all of them; otherwise buckets in the input count.
+    """
+    if options.assign is None or all(batch.buckets is None for batch in workload.batches):
+        return workload, ""
+    if picked:
+        from hpplan.routing.statistics import without_buckets
+
+        return without_buckets(workload), (
+            f"Note: the micro-batch has buckets; --assign {options.assign} fills them anew. "
+            "Leave it out to route the micro-batch as it is."
+        )
+    return workload, (
+        f"Note: the buckets in {workload.place.document} count, and --assign {options.assign} does not; "
+        "remove `buckets` there to have its items assigned anew."
+    )
+
+
 def is_plan(document: Document) -> bool:
     """Whether a document is a frozen plan."""
     return "param_plan" in document.data or "boundary_classes" in document.data
 
 
-def _of_workload(path: str, document: Document, options: RouteOptions) -> tuple[Mesh, tuple[Workload, ...]]:
+class _Found(NamedTuple):
+    """The workloads of an input."""
+
+    workloads: tuple[Workload, ...]
+    picked: bool = False
+    """Whether it is one out of several."""
+
+
+def _of_workload(path: str, document: Document, options: RouteOptions) -> tuple[Mesh, _Found]:
     if options.workload_file is not None:
         raise click.UsageError(f"{path} is a workload itself; leave out --workload, or give a plan as INPUT")
     if options.mesh_text is None:
@@ -262,9 +299,7 @@ def _of_workload(path: str, document: Document, options: RouteOptions) -> tuple[
     )
 
 
-def _of_plan(
-    output: Output, path: str, document: Document, options: RouteOptions
-) -> tuple[Mesh, tuple[Workload, ...]]:
+def _of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> tuple[Mesh, _Found]:
     from hpplan.diagnostics import Diagnostic
     from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput
@@ -317,7 +352,7 @@ def _mesh_of_plan(document: Document, options: RouteOptions) -> Mesh:
     return mesh_of_plan(document.data["parallel_dims"], document.place.at("parallel_dims"))
 
 
-def _workloads(data: Any, place: Place, options: RouteOptions) -> tuple[Workload, ...]:  # noqa: ANN401 - of a document
+def _workloads(data: Any, place: Place, options: RouteOptions) -> _Found:  # noqa: ANN401 - of a document
     """Return the workload of each micro-batch, or of the one that was picked."""
     from hpplan.errors import InvalidInput
     from hpplan.routing.micro_batches import (
@@ -333,10 +368,10 @@ def _workloads(data: Any, place: Place, options: RouteOptions) -> tuple[Workload
     if not isinstance(data, dict) or not has_micro_batches(data):
         if picked:
             raise click.BadParameter("the input has one micro-batch, 0.", param_hint="'--micro-batch'")
-        return (load_workload(data, place),)
+        return _Found((load_workload(data, place),))
     entries = data[FIELD]
     if picked is None or not isinstance(entries, list) or not entries:
-        return load_micro_batches(data, place)
+        return _Found(load_micro_batches(data, place))
     if picked >= len(entries):
         raise click.BadParameter(
             f"the input has micro-batches 0 to {len(entries) - 1}.", param_hint="'--micro-batch'"
@@ -344,7 +379,8 @@ def _workloads(data: Any, place: Place, options: RouteOptions) -> tuple[Workload
     beside = list(check_beside(data, place))
     if any(one.level == "error" for one in beside):
         raise InvalidInput(beside)
-    return with_warnings((load_workload(entries[picked], place.at(FIELD, picked)),), beside)
+    workload = load_workload(entries[picked], place.at(FIELD, picked))
+    return _Found(with_warnings((workload,), beside), len(entries) > 1)
 
 
 def _pick_one(count: int) -> click.UsageError:
@@ -353,9 +389,7 @@ def _pick_one(count: int) -> click.UsageError:
     )
 
 
-def _both(
-    mesh: Callable[[], Mesh], workloads: Callable[[], tuple[Workload, ...]]
-) -> tuple[Mesh, tuple[Workload, ...]]:
+def _both(mesh: Callable[[], Mesh], workloads: Callable[[], _Found]) -> tuple[Mesh, _Found]:
     """Read mesh and workloads, and report what is wrong with either."""
     from hpplan.errors import InvalidInput
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,10 @@ from hpplan.routing.routes_document import load_routes
 
 if TYPE_CHECKING:
     from conftest import Runner
+
+
+MESH = "dp=2,cp=4,tp=2,sp"
+"""With the axes of the sample plan in other sizes."""
 
 
 @pytest.fixture
@@ -42,11 +47,9 @@ def test_compile_writes_what_the_two_commands_write(hpplan: Runner, plan: str) -
 
 def test_options_reach_the_routes(hpplan: Runner, plan: str) -> None:
     """An option of route is ignored by compile."""
-    assert (
-        hpplan("compile", plan, "--mesh", "cp=4", "--granularity", "row", "--bare", "-o", "out").status == 0
-    )
+    assert hpplan("compile", plan, "--mesh", MESH, "--granularity", "row", "--bare", "-o", "out").status == 0
     table = load_routes(read_document("out/routes.json"))
-    assert str(table.mesh) == "cp=4"
+    assert str(table.mesh) == MESH
     assert table.granularity == "row"
     assert "normalization" not in read_document("out/plan.yaml").data
 
@@ -95,3 +98,77 @@ def test_a_workload_that_is_none(hpplan: Runner, tmp_path: Path, text: str, word
     result = hpplan("compile", str(path), "--workload", str(other), "-o", str(tmp_path / "out"))
     assert (result.status, result.stdout) == (2, "")
     assert words in result.stderr
+
+
+OTHER = {
+    "sequence": {"length": 64},
+    "items": [{"item_id": 7, "batch_index": 0, "decoder_token_start": 3, "output_rows": 20}],
+}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--mesh", MESH),
+        ("--cp-layout", "contiguous"),
+        ("--cp-layout", "zigzag"),
+        ("--pad",),
+        ("--workload", "other.json"),
+        ("--workload", "other.json", "--mesh", "dp=4,cp=2,tp=4", "--cp-layout", "zigzag", "--bare"),
+        ("--workload", "many.json", "--micro-batch", "1", "--assign", "local"),
+    ],
+)
+def test_the_pair_agrees(hpplan: Runner, plan: str, options: tuple[str, ...]) -> None:
+    """`hpplan validate` refuses the two files that `hpplan compile` has just written."""
+    buckets: list[list[int]] = [[], [7], *([] for _ in range(6))]
+    Path("other.json").write_text(json.dumps(OTHER), encoding="utf-8")
+    many = {"micro_batches": [OTHER, {**OTHER, "buckets": buckets}]}
+    Path("many.json").write_text(json.dumps(many), encoding="utf-8")
+    rules = plan.replace(".yaml", ".rules.yaml")
+    assert hpplan("compile", plan, "--rules", rules, *options, "-o", "out").status == 0
+    result = hpplan("validate", "out/plan.yaml", "out/routes.json")
+    assert (result.status, "HP504" in result.stdout) == (0, False)
+    own = hpplan("route", "out/plan.yaml", "--format", "json").stdout
+    assert json.loads(own)["mesh"]["sp"] is load_routes(read_document("out/routes.json")).mesh.sp
+
+
+def test_another_mesh_is_written_and_said(hpplan: Runner, plan: str) -> None:
+    """The sizes of a plan change without a word, or its other sizes with them."""
+    result = hpplan("compile", plan, "--mesh", MESH, "-o", "out")
+    assert result.status == 0
+    assert (
+        f"Warning: --mesh {MESH} is not the plan's pp=1,dp=2,cp=2,tp=4,ep=8,sp; "
+        "the compiled plan gets its sizes in parallel_dims." in result.stderr
+    )
+    assert read_document("out/plan.yaml").data["parallel_dims"] == {
+        "cp_size": 4,
+        "dp_size": 2,
+        "ep_size": 8,
+        "pp_size": 1,
+        "sequence_parallel": True,
+        "tp_size": 2,
+    }
+    assert "Warning" not in hpplan("compile", plan, "--mesh", "dp=2,cp=2,tp=4,sp", "-o", "out").stderr
+    strict = hpplan("compile", plan, "--mesh", MESH, "--strict", "-o", "strict")
+    assert strict.status != 0
+    assert not Path("strict").exists()
+
+
+@pytest.mark.parametrize(
+    ("mesh", "says"),
+    [
+        ("cp=4,tp=2", "which leaves out dp; change parallel_dims, mesh_dim_names and the placements"),
+        ("pp=2,dp=2,cp=2,tp=4", "which makes active pp"),
+        ("dp=2,tp=4,cp=2,sp", "in the order pp, dp, cp, tp"),
+        ("dp=2,cp=2,tp=3", "ep=8 of the plan does not divide dp x cp x tp = 12"),
+        ("dp=2,cp=2,tp=4,ep=4", "leave out ep"),
+    ],
+)
+def test_a_mesh_for_another_plan(hpplan: Runner, plan: str, mesh: str, says: str) -> None:
+    """A plan is written whose placements are not for its mesh."""
+    Path("other.json").write_text(json.dumps({**OTHER, "sequence": {"length": 48}}), encoding="utf-8")
+    result = hpplan("compile", plan, "--mesh", mesh, "--workload", "other.json", "-o", "out")
+    assert (result.status, result.stdout) == (2, "")
+    assert says in " ".join(result.stderr.split())
+    assert not Path("out").exists()

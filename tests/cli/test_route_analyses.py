@@ -194,3 +194,26 @@ def test_fields_beside_micro_batches(hpplan: Runner, tmp_path: Path, picked: tup
     result = hpplan("route", str(path), *MESH, *picked)
     assert result.status == 0
     assert "`note` is not known" in result.stderr
+
+
+def test_assign_beside_buckets(hpplan: Runner, one: str, many: str) -> None:
+    """A policy that is asked for is ignored without a word.
+
+    Of 18 rows on four producers, 4.5 each, the middles of the items are at 5 and 14: producers 1 and 3.
+    """
+    result = hpplan("route", one, *MESH, "--assign", "contiguous", "--format", "json")
+    assert json.loads(result.stdout)["parents"][0]["buckets"] == WORKLOAD["buckets"]
+    assert f"the buckets in {one} count, and --assign contiguous does not; remove `buckets`" in result.stderr
+    options = (*MESH, "--micro-batch", "0")
+    picked = hpplan("route", many, *options, "--assign", "contiguous", "--format", "json")
+    assert json.loads(picked.stdout)["parents"][0]["buckets"] == [[], [0], [], [1]]
+    assert "--assign contiguous fills them anew" in picked.stderr
+    assert "assigned by contiguous" in hpplan("route", many, *options, "--assign", "contiguous").stdout
+    for quiet in (hpplan("route", many, *options), hpplan("route", many, *MESH, "--assign", "lpt")):
+        assert "--assign" not in quiet.stderr
+
+
+def test_help_says_what_needs_one_micro_batch(hpplan: Runner) -> None:
+    """Whoever reads the help learns from a refusal that a page shows one micro-batch."""
+    text = " ".join(hpplan("route", "--help").stdout.split())
+    assert "--format csv, html or svg, --export, --rank and --compare need a single micro-batch." in text

@@ -1,0 +1,67 @@
+"""A plan that says of mesh and workload what the routing table beside it says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hpplan.routing.mesh import AXES, Mesh
+
+if TYPE_CHECKING:
+    from hpplan.cli.route_inputs import RouteOptions
+    from hpplan.plan.model import Plan
+    from hpplan.routing.routes import RoutingTable
+
+
+def agreeing_plan(plan: Plan, table: RoutingTable, options: RouteOptions) -> tuple[Plan, str]:
+    """Return the plan with the mesh and the workload that options put in place of its own, and a warning.
+
+    The workload goes under `feature_exchange`, the sizes of the mesh into
+    `parallel_dims`. The warning is empty where the mesh is the plan's own.
+    Raises a usage error for a mesh whose active axes, or whose order of axes,
+    are not those that the plan is written for.
+    """
+    if options.workload_file is not None or options.cp_layout is not None or options.pad:
+        plan = plan.replace(feature_exchange=table.workload.to_data())
+    if options.mesh_text is None or "parallel_dims" not in plan.data:
+        return plan, ""
+    dims = plan.data["parallel_dims"]
+    own = Mesh(
+        {axis: plan.size(axis) for axis in AXES}, dims.get("sequence_parallel", False), plan.size("ep")
+    )
+    used = table.mesh
+    _refuse_other_axes(own, used)
+    sizes = {axis: used.axes.get(axis, 1) for axis in AXES}
+    # Without tp there is nothing that sp could split.
+    sp = used.sp if used.tp > 1 else own.sp
+    if sizes == own.axes and sp == own.sp:
+        return plan, ""
+    fields = {f"{axis}_size": size for axis, size in sizes.items() if size != own.axes[axis]}
+    if sp != own.sp:
+        fields["sequence_parallel"] = sp
+    warning = f"--mesh {used} is not the plan's {own}; the compiled plan gets its sizes in parallel_dims"
+    return plan.replace(parallel_dims={**dims, **fields}), warning
+
+
+def _refuse_other_axes(own: Mesh, used: Mesh) -> None:
+    """Refuse a mesh for which more of a plan than its sizes would have to change."""
+    active = [axis for axis, size in used.axes.items() if size > 1]
+    there = [axis for axis, size in own.axes.items() if size > 1]
+    says = f"the plan's parallel_dims are {own}, and --mesh is {used}"
+    for axis in AXES:
+        if (axis in active) != (axis in there):
+            change = "makes active" if axis in active else "leaves out"
+            raise click.UsageError(
+                f"{says}, which {change} {axis}; change parallel_dims, mesh_dim_names and the placements of "
+                "the plan first, or compile for a mesh with the plan's axes"
+            )
+    if active != there:
+        raise click.UsageError(
+            f"{says}; the ranks of a plan are in the order {', '.join(AXES)}, so write its axes in that order"
+        )
+    if used.ep not in {1, own.ep}:
+        raise click.UsageError(f"{says}; change ep_size and the rules of the plan first, or leave out ep")
+    ranks = used.dp * used.parent_size
+    if ranks % own.ep:
+        raise click.UsageError(f"{says}; ep={own.ep} of the plan does not divide dp x cp x tp = {ranks}")
