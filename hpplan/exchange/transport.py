@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 import torch
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 _GLANCE = 50e-6
 """Seconds between two looks at a device's collective."""
+
+_LETTING_GO = 0.1
+"""Seconds that torch's threads have at exit; one of them takes microseconds after its collective."""
 
 _LOOK = seconds(0.2)
 """How long a rank waits between two looks at the ledger. Completion ends the wait at once."""
@@ -33,6 +38,7 @@ class Transport:
         """Use a process group whose ranks share this ledger."""
         self.process_group = process_group
         self.ledger = ledger
+        _let_go_at_exit()
         self.watches_devices = False
         """Whether to wait for accelerators here too, rather than when somebody reads the result."""
         self.calls = 0
@@ -99,6 +105,17 @@ class Transport:
             self.ledger.check(doing)
             if time.monotonic() > deadline:
                 self.ledger.break_off(doing)
+
+
+@cache
+def _let_go_at_exit() -> None:
+    """Give torch's threads time to let go of tensors before the interpreter ends.
+
+    A thread that drops the last reference to a tensor that Python knew waits
+    for the interpreter's lock; where the interpreter ends meanwhile, that
+    aborts the process ("terminate called without an active exception").
+    """
+    atexit.register(time.sleep, _LETTING_GO)
 
 
 def _finished(work: dist.Work, device: torch.device, ledger: Ledger, doing: str) -> bool:
