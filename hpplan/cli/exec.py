@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.inputs import PATH
+from hpplan.cli.inputs import PATH, refuse_overwriting
 from hpplan.cli.route_inputs import FiniteFloat, RouteOptions, read_routes, routing_options
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def command(
 
     job = job_from(os.environ)
     routing = RouteOptions(**options)
+    refuse_overwriting(report, (path, routing.workload_file), "--report")
     if launch is not None:
         if job is not None:
             raise click.UsageError(

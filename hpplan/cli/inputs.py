@@ -89,7 +89,7 @@ def only_one_standard_input(paths: Iterable[str | None]) -> None:
         raise click.UsageError("standard input ('-') can be read only once")
 
 
-def refuse_overwriting(target: str | None, inputs: Iterable[str | None]) -> None:
+def refuse_overwriting(target: str | None, inputs: Iterable[str | None], option: str = "-o") -> None:
     """Refuse a command line whose output would take the place of a file it reads."""
     import os
 
@@ -97,7 +97,9 @@ def refuse_overwriting(target: str | None, inputs: Iterable[str | None]) -> None
         return
     for path in inputs:
         if path is not None and path != "-" and os.path.exists(path) and os.path.samefile(path, target):  # noqa: PTH110, PTH121 - the same
-            raise click.UsageError(f"-o {target} would overwrite what is read from it; name another file")
+            raise click.UsageError(
+                f"{option} {target} would overwrite what is read from it; name another file"
+            )
 
 
 def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: bool) -> None:

@@ -28,6 +28,9 @@ _INTERRUPTED = 130
 _SHOWN = len("sha256:") + 12
 """Characters of a digest that a message shows."""
 
+_OPTIONS = {"iterations": "iters"}
+"""Options that are not called like their setting."""
+
 _LAST_RESORT = 5
 """Seconds for the interpreter to end after a bug."""
 
@@ -90,7 +93,7 @@ class Prepared(NamedTuple):
 def require_torch() -> None:
     """Raise UnusableRequest, with what to install, where there is no torch."""
     if find_spec("torch") is None:
-        raise UnusableRequest("exec needs PyTorch, which is not installed; type: pip install 'hpplan[exec]'")
+        raise UnusableRequest("exec needs PyTorch, which is not installed; type: pip install torch")
 
 
 def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
@@ -259,11 +262,22 @@ def find_fault(notes: list[dict[str, Any]]) -> Fault | None:
         who = f"rank {rank} on {note['host']}"
         if note["version"] != first["version"]:
             return Fault(f"{who} runs hpplan {note['version']}, and rank 0 runs {first['version']}", 0)
-        if note["digest"] != first["digest"]:
-            digests = f"{note['digest'][:_SHOWN]}… and {first['digest'][:_SHOWN]}…"
-            return Fault(f"{who} has other routes than rank 0: their digests are {digests}", 0)
+        # Before the digests: an option says more, and --dtype changes the digest too.
         for name, ours in first["settings"].items():
             theirs = note["settings"][name]
             if theirs != ours:
-                return Fault(f"{who} was started with {name} {theirs}, and rank 0 with {ours}", 0)
+                return Fault(
+                    f"{who} was started {_spelled(name, theirs)}, and rank 0 {_spelled(name, ours)}", 0
+                )
+        if note["digest"] != first["digest"]:
+            digests = f"{note['digest'][:_SHOWN]}… and {first['digest'][:_SHOWN]}…"
+            return Fault(f"{who} has other routes than rank 0: their digests are {digests}", 0)
     return None
+
+
+def _spelled(name: str, value: object) -> str:
+    """Return a setting in words of the command line."""
+    if isinstance(value, bool):
+        return f"{'without' if value else 'with'} --no-{name}"
+    option = f"--{_OPTIONS.get(name, name)}"
+    return f"without {option}" if value is None else f"with {option} {value}"

@@ -104,6 +104,19 @@ def test_launcher_refuses_what_cannot_run(hpplan: Runner, workload: str, tmp_pat
     assert result.status == 2
 
 
+def test_report_does_not_take_the_place_of_its_input(hpplan: Runner, workload: str) -> None:
+    """A slip of the completion key must not cost somebody their workload."""
+    result = hpplan("exec", workload, "--mesh", "cp=2", "--launch", "2", "--report", workload)
+    assert (result.status, result.stdout) == (2, "")
+    assert f"--report {workload} would overwrite what is read from it" in result.stderr
+    plan = str(Path(workload).with_name("plan.yaml"))
+    result = hpplan(
+        "exec", plan, "--workload", workload, "--mesh", "cp=2", "--launch", "2", "--report", workload
+    )
+    assert result.status == 2
+    assert f"--report {workload} would overwrite" in result.stderr
+
+
 def test_backend_and_device_must_go_together(hpplan_process: ProcessRunner, workload: str) -> None:
     """NCCL on a CPU, or an accelerator that is not there, is wrong on every rank and said once."""
     arguments = ("exec", workload, "--mesh", "tp=1", "--launch", "1")
@@ -128,7 +141,7 @@ def test_without_torch_it_says_what_to_install(workload: str) -> None:
     status, text = run("exec", "--help")
     assert status == 0
     assert "--launch" in text
-    needed = "Error: exec needs PyTorch, which is not installed; type: pip install 'hpplan[exec]'\n"
+    needed = "Error: exec needs PyTorch, which is not installed; type: pip install torch\n"
     assert run("exec", workload, "--mesh", "tp=1", "--launch", "1") == (2, needed)
     job = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}
     assert run("exec", workload, "--mesh", "tp=1", **job) == (2, needed)

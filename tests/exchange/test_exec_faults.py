@@ -125,10 +125,17 @@ def test_other_routes_or_options_are_refused(tmp_path: Path, arguments: list[str
     ran = run_command(job(4, tmp_path), [arguments, arguments, row, arguments])
     assert [one.status for one in ran] == [3] * 4
     assert "has other routes than rank 0: their digests are sha256:" in ran[0].stderr
+    for given, words in (
+        (["--dtype", "float64"], "with --dtype float64, and rank 0 without --dtype"),
+        (["--no-backward"], "with --no-backward, and rank 0 without --no-backward"),
+    ):
+        ran = run_command(job(4, tmp_path), [arguments, arguments, [*arguments, *given], arguments])
+        assert [one.status for one in ran] == [3] * 4
+        assert f"was started {words}" in ran[0].stderr
     more = [*arguments, "--warmup", "9"]
     ran = run_command(job(4, tmp_path), [arguments, arguments, arguments, more])
     assert [one.status for one in ran] == [3] * 4
-    assert "was started with warmup 9, and rank 0 with 3" in ran[0].stderr
+    assert "was started with --warmup 9, and rank 0 with --warmup 3" in ran[0].stderr
 
 
 def test_what_is_wrong_on_one_host_is_said_once(tmp_path: Path, arguments: list[str]) -> None:
