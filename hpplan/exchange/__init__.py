@@ -6,19 +6,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hpplan.errors import InvalidInput, UnusableRequest
     from hpplan.exchange.feature_exchange import FeatureExchange
     from hpplan.exchange.group import ExchangeGroup
     from hpplan.exchange.ledger import PeersFailed
     from hpplan.exchange.received import Received, ReceivedRecord
 
-__all__ = ["ExchangeGroup", "FeatureExchange", "PeersFailed", "Received", "ReceivedRecord"]
+__all__ = [
+    "ExchangeGroup",
+    "FeatureExchange",
+    "InvalidInput",
+    "PeersFailed",
+    "Received",
+    "ReceivedRecord",
+    "UnusableRequest",
+]
 
 _HOMES = {
-    "ExchangeGroup": "group",
-    "FeatureExchange": "feature_exchange",
-    "PeersFailed": "ledger",
-    "Received": "received",
-    "ReceivedRecord": "received",
+    "ExchangeGroup": "hpplan.exchange.group",
+    "FeatureExchange": "hpplan.exchange.feature_exchange",
+    "InvalidInput": "hpplan.errors",
+    "PeersFailed": "hpplan.exchange.ledger",
+    "Received": "hpplan.exchange.received",
+    "ReceivedRecord": "hpplan.exchange.received",
+    "UnusableRequest": "hpplan.errors",
 }
 
 
@@ -26,4 +37,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any export
     """Import an export, and torch with it, when it is first asked for."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

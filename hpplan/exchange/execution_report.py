@@ -123,4 +123,4 @@ def _milliseconds(seconds: Sequence[float]) -> float | None:
 
 
 def _bandwidth(size: int, milliseconds: float | None) -> float | None:
-    return round(size / milliseconds / 1e6, 4) if milliseconds else None
+    return float(f"{size / milliseconds / 1e6:.4g}") if milliseconds else None

@@ -85,6 +85,13 @@ class FeatureExchange:
     ) -> FeatureExchange:
         """Make the exchange of a routing table; every rank of the parent calls this.
 
+        A table comes from a document that `hpplan route` wrote, or is made here:
+
+            from hpplan.routing import load_workload, parse_mesh, plan_routes, routes_from_data
+
+            routes = routes_from_data(json.loads(Path("routes.json").read_text()))
+            routes = plan_routes(parse_mesh("cp=2,tp=2,sp"), load_workload(workload))
+
         `group` is an ExchangeGroup, a process group of the parent's ranks, or
         None to make one from the table's mesh. `timeout` is in seconds, and
         counts where the group is made here. Raises UnusableRequest outside a
@@ -120,7 +127,7 @@ class FeatureExchange:
         """
         from hpplan.exchange.micro_batch import plan_micro_batch
 
-        mesh = parse_mesh(mesh) if isinstance(mesh, str) else mesh
+        mesh = parse_mesh(mesh, "mesh") if isinstance(mesh, str) else mesh
         made = _group(group, mesh, timeout)
         data: dict[str, Any] = {
             "sequence": dict(sequence),
@@ -152,7 +159,9 @@ class FeatureExchange:
         Several payload tensors with the same rows travel in one collective. A
         rank without a bucket passes zero rows of the same width, dtype and
         device. Raises PeersFailed on every rank, naming the rank, when one
-        brings something else, or is lost.
+        brings something else, or is lost. Where one rank makes up the group and
+        keeps all its rows as they lie, what it gets is the features themselves,
+        not a copy: it must not change either in place.
         """
         payloads, problem = tensors(features)
         problem = problem or self._problem(payloads)

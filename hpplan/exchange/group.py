@@ -68,7 +68,7 @@ class ExchangeGroup:
         """
         if not dist.is_initialized():
             raise UnusableRequest("call torch.distributed.init_process_group before you make an exchange")
-        mesh = parse_mesh(mesh) if isinstance(mesh, str) else mesh
+        mesh = parse_mesh(mesh, "mesh") if isinstance(mesh, str) else mesh
         world_size, rank = dist.get_world_size(), dist.get_rank()
         if world_size != mesh.world_size:
             raise UnusableRequest(

@@ -59,7 +59,8 @@ class Received:
         `inputs_embeds` is `[batch rows, local tokens, width]`; rows are cast to
         its dtype. `add` adds rows to what is there instead, as DeepStack does.
         Rows whose token another rank owns go nowhere, and get gradient zero.
-        Raises PeersFailed on every rank when the shape does not fit.
+        Raises PeersFailed when the shape or device does not fit; the other
+        ranks raise it too, at the latest in their next call or backward.
         """
         rows, route, group = self.payloads[payload], self._packing.route, self._group
         shape = tuple(inputs_embeds.shape)

@@ -60,6 +60,7 @@ def _facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{report['dtype']}, width {report['feature_width']}{payloads}, by {report['granularity']}",
         ),
         ("leaving their rank", f"{total['rows_leaving']:,} rows, {size(total['bytes_leaving'])}"),
+        *_idle(report),
         ("bandwidth", "GB/s forward: algbw of all rows, busbw of those that leave their rank"),
     ]
     for key, name in (("forward", "forward / plain"), ("backward", "backward / plain")):
@@ -71,13 +72,22 @@ def _facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         facts.append(("verified", "not asked for"))
     elif report["verified"]:
         facts.append(
-            ("verified", f"yes: {total['rows_verified']:,} rows and gradients, all as the table says")
+            (
+                "verified",
+                f"yes: {total['rows_verified']:,} rows and gradients over all payloads, as the table says",
+            )
         )
     else:
         facts.append(
             ("verified", f"NO: {report['mismatch_count']:,} of {total['rows_verified']:,} are wrong")
         )
     return facts
+
+
+def _idle(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return a line for the ranks that the table leaves out, where there are any."""
+    idle = report["world_size"] - len(report["ranks"])
+    return [("idle", f"{idle:,} ranks of later pipeline stages, which exchange nothing")] if idle else []
 
 
 def _verdict(verified: bool | None, wrong: int) -> str:

@@ -42,6 +42,7 @@ def _report(*ranks: dict[str, Any]) -> dict[str, Any]:
     return {
         "mode": "parent_variable_a2a",
         "mesh": "cp=2",
+        "world_size": len(ranks),
         "backend": "gloo",
         "device": "cpu",
         "dtype": "bfloat16",
@@ -73,7 +74,7 @@ features            bfloat16, width 2048, by record
 leaving their rank  24,576 rows, 100.7 MB
 bandwidth           GB/s forward: algbw of all rows, busbw of those that leave their rank
 forward / plain     1.06 (116 ms, the collective alone 110 ms)
-verified            yes: 98,304 rows and gradients, all as the table says
+verified            yes: 98,304 rows and gradients over all payloads, as the table says
 """
     )
 
@@ -94,3 +95,10 @@ def test_terminal_of_80_columns_folds_no_cell() -> None:
     text = exec_table.render(_report(_rank(0, "a"), _rank(1, "a")), Screen(width=80))
     assert sum("134.2 MB" in line for line in text.splitlines()) == 2
     assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_ranks_that_exchange_nothing_are_counted() -> None:
+    """A table of fewer ranks than were started would look as if some had been forgotten."""
+    report = {**_report(_rank(0, "a"), _rank(1, "a")), "mesh": "cp=2,pp=3", "world_size": 6}
+    text = exec_table.render(report, Screen(color=False))
+    assert "idle                4 ranks of later pipeline stages, which exchange nothing\n" in text

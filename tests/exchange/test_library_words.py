@@ -1,0 +1,59 @@
+"""The library as its documentation says it is used, and errors in its own words."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from hpplan.exchange.execution_report import _bandwidth
+from hpplan.routing import load_workload, parse_mesh, plan_routes, routes_from_data
+
+WORKLOAD = {
+    "sequence": {"length": 32},
+    "items": [{"item_id": 0, "batch_index": 0, "decoder_token_start": 5, "output_rows": 20}],
+}
+
+
+def test_tables_come_from_documents_as_the_docstring_says() -> None:
+    """Somebody who has routes.json must get to an exchange without reading hpplan's sources."""
+    routes = plan_routes(parse_mesh("cp=2"), load_workload(WORKLOAD))
+    again = routes_from_data(json.loads(json.dumps(routes.to_data())))
+    assert again.digest == routes.digest
+
+
+def test_errors_can_be_caught_by_names_of_the_package() -> None:
+    """They are raised by it, so nobody should have to look for them elsewhere, nor pay for torch."""
+    program = (
+        "import sys\n"
+        "from hpplan.exchange import InvalidInput, UnusableRequest\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_mesh_of_the_library_is_no_option() -> None:
+    """A caller of the library has given no `--mesh`."""
+    program = (
+        "import torch.distributed as dist\n"
+        "from hpplan.errors import InvalidInput\n"
+        "from hpplan.exchange import FeatureExchange\n"
+        "try:\n"
+        "    FeatureExchange.plan([], 'cp=x', {'length': 8})\n"
+        "except InvalidInput as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, check=True, timeout=60
+    )
+    assert done.stdout.startswith(b"mesh: HP4"), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("size", "milliseconds", "expected"), [(123456, 900.0, 0.0001372), (0, 1.0, 0.0), (1, None, None)]
+)
+def test_small_bandwidths_keep_their_digits(size: int, milliseconds: float | None, expected: float) -> None:
+    """A small exchange has a bandwidth too, and not 0.0001 GB/s."""
+    assert _bandwidth(size, milliseconds) == expected
