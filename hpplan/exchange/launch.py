@@ -45,17 +45,21 @@ def launch(arguments: Sequence[str], workers: int, timeout: float, stdin: bytes 
         if stdin is not None:
             Path(folder, "stdin").write_bytes(stdin)
         started: list[subprocess.Popen[bytes]] = []
+        interrupted = False
         try:
             for rank in range(workers):
                 started.append(_start(arguments, rank, workers, folder))  # noqa: PERF401 - those started are ended if one fails
             _wait(started, timeout)
         except KeyboardInterrupt:
-            print("Error: interrupted", file=sys.stderr, flush=True)  # noqa: T201 - before workers take a second to end
-            return _INTERRUPTED
+            interrupted = True
         finally:
             # Workers that are stopped from here on need not say so.
             Path(ending_note(str(Path(folder, "store")))).touch()
             _end(started)
+    if interrupted:
+        # Not before the first worker has taken its progress bar away.
+        print("Error: interrupted", file=sys.stderr, flush=True)  # noqa: T201 - the one message of all workers
+        return _INTERRUPTED
     return merged([worker.returncode for worker in started])
 
 
