@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hpplan.documents.writer import KeyOrder, dump_json, dump_yaml, replace_file
 from sample_models import SAMPLES, Sample
 
+from hpplan.documents.writer import KeyOrder, dump_json, dump_yaml, replace_file
 from hpplan.plan.model import KEY_ORDER
 
 HERE = Path(__file__).parent
