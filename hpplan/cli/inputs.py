@@ -75,14 +75,6 @@ class RuleInputs:
         return rules_of_plan(plan)
 
 
-def read_plan(output: Output, path: str) -> Plan:
-    """Read a plan; raise UnusableRequest or InvalidInput."""
-    from hpplan.documents.reader import read_document
-    from hpplan.plan.model import load_plan
-
-    return load_plan(read_document(path, output.sources))
-
-
 def only_one_standard_input(paths: Iterable[str | None]) -> None:
     """Refuse a command line that would read standard input twice."""
     if sum(path == "-" for path in paths) > 1:

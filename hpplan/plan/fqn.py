@@ -20,11 +20,6 @@ def matcher(pattern: str) -> Callable[[str], object]:
     return re.compile(translate(pattern)).match
 
 
-def is_literal(pattern: str) -> bool:
-    """Whether a pattern names one FQN and nothing else."""
-    return _WILDCARDS.search(pattern) is None
-
-
 class FqnIndex:
     """A fixed set of FQNs that answers questions without walking all of them.
 

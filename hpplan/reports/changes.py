@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.checks.folding import fold
 from hpplan.documents.natural import natural_key
 from hpplan.reports.concise import visible
+from hpplan.reports.paint import BOLD, CYAN, paint
 from hpplan.reports.tables import plain_table
 
 if TYPE_CHECKING:
@@ -44,14 +45,13 @@ def render_terminal(name: str, changes: Sequence[Change], *, color: bool, width:
 
     Sentences are wrapped at `width` columns; names are never cut.
     """
-    paint = _paint if color else _plain
     lines = [f"{visible(name)}: {summarize(changes)}"]
     shown = None
     for (pass_name, why, fields), fqns in _groups(changes).items():
         if pass_name != shown:
-            lines += ["", paint(pass_name, "1")]
+            lines += ["", paint(pass_name, BOLD, color=color)]
             shown = pass_name
-        lines += [f"  {paint(visible(pattern), '36')}" for pattern in fold(fqns)]
+        lines += [f"  {paint(visible(pattern), CYAN, color=color)}" for pattern in fold(fqns)]
         widths = [max(len(field[column]) for field in fields) for column in range(2)]
         lines += [
             f"    {visible(field):<{widths[0]}}  {visible(before):<{widths[1]}} -> {visible(after)}"
@@ -75,17 +75,7 @@ def _groups(changes: Sequence[Change]) -> dict[_Group, list[str]]:
     groups: dict[_Group, list[str]] = {}
     for (pass_name, why, fqn), fields in by_fqn.items():
         groups.setdefault((pass_name, why, tuple(fields)), []).append(fqn)
-    order = list(dict.fromkeys(pass_name for pass_name, _, _ in groups))
-    return {key: groups[key] for key in sorted(groups, key=lambda key: order.index(key[0]))}
-
-
-def _paint(text: str, code: str) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m"
-
-
-def _plain(text: str, code: str) -> str:
-    del code
-    return text
+    return groups
 
 
 def _in_order(changes: Sequence[Change]) -> list[Change]:
