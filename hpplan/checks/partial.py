@@ -19,6 +19,7 @@ from hpplan.checks import (
     one_sided_contract,
     out_names_disagree,
     rule_without_effect,
+    shadowed_pattern,
     target_class_not_external,
     unmatched_strip_pattern,
     unreduced_output,
@@ -38,12 +39,13 @@ if TYPE_CHECKING:
 _BY_RULES: tuple[Check, ...] = (
     rule_without_effect,
     competing_strategies,
+    deferred_bias_on_identity,
     far_reaching_pattern,
     target_class_not_external,
     unmatched_strip_pattern,
     unreduced_output,
 )
-_BY_CLASSES: tuple[Check, ...] = (*_BY_RULES, dangling_reference)
+_BY_CLASSES: tuple[Check, ...] = (*_BY_RULES, dangling_reference, shadowed_pattern)
 
 WAITING: dict[str, tuple[Check, ...]] = {
     "model_type": _BY_RULES,
@@ -62,7 +64,7 @@ WAITING: dict[str, tuple[Check, ...]] = {
     "normalization": _BY_CLASSES,
     "not_covered": (dangling_reference,),
     "remote_siblings": (dangling_reference,),
-    "rules": (unreduced_output, unmatched_strip_pattern),
+    "rules": (unreduced_output, unmatched_strip_pattern, deferred_bias_on_identity),
     "strategies": _BY_RULES,
 }
 """The checks that could say something untrue while a part of the input is broken, and so wait.

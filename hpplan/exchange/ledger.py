@@ -84,6 +84,10 @@ class Ledger:
         with self._asking():
             return bool(self._store.check(list(keys)))
 
+    def missing(self, keys: Sequence[str]) -> list[str]:
+        """Return those of these notes that are not there."""
+        return [key for key in keys if not self.has([key])]
+
     def fault(self) -> Fault | None:
         """Return why execution broke off, None while it has not."""
         note = self.read("fault")
@@ -124,7 +128,7 @@ class Ledger:
         deadline, beat = time.monotonic() + self.patience, None
         waiting = list(keys)
         while waiting and time.monotonic() < deadline:
-            waiting = [key for key in waiting if not self.has([key])]
+            waiting = self.missing(waiting)
             if waiting:
                 self.check(doing)
                 time.sleep(_PAUSE)

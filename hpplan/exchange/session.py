@@ -33,6 +33,8 @@ _LAST_WORDS = 1.0
 
 _PAUSE = 0.1
 
+_COME = "come to the rendezvous"
+
 Judge = Callable[[list[dict[str, Any]]], "Fault | None"]
 """Looks at every rank's note, by rank; returns why they do not go together, or None."""
 
@@ -128,27 +130,38 @@ class Session:
         here = {"version": __version__, "host": socket.gethostname(), **note}
         self.ledger.set(f"hello/{self.rank}", json.dumps(here))
         if self.rank == 0:
-            fault = judge([json.loads(text) for text in self.collect("hello", "come to the rendezvous")])
+            fault = judge([json.loads(text) for text in self.collect("hello", _COME)])
             if fault is not None:
                 raise PeersFailed(self.ledger.declare(fault.reason, fault.status))
             self.ledger.set("go", "")
-        else:
-            self.ledger.wait_for(["go"], "meeting")
+        elif self.ledger.absent(["go"], "meeting"):
+            # Whoever runs out of patience first says what rank 0 would have said.
+            self._refuse_without(self.ledger.missing(self._notes("hello")), _COME)
+            self.ledger.break_off("meeting")
 
     def collect(self, key: str, failing_to: str) -> list[str]:
         """Return what every rank wrote under `key`, by rank.
 
         Raises PeersFailed on every rank, naming those that failed to.
         """
-        missing = self.ledger.absent(
-            [f"{key}/{rank}" for rank in self.ledger.ranks], f"waiting to {failing_to}"
+        notes = self._notes(key)
+        self._refuse_without(self.ledger.absent(notes, f"waiting to {failing_to}"), failing_to)
+        return [self.ledger.read(note) or "" for note in notes]
+
+    def _notes(self, key: str) -> list[str]:
+        return [f"{key}/{rank}" for rank in self.ledger.ranks]
+
+    def _refuse_without(self, missing: list[str], failing_to: str) -> None:
+        """Break off on all ranks where notes are missing, naming the ranks that did not write them."""
+        if not missing:
+            return
+        names = [name.rpartition("/")[2] for name in missing]
+        reason = (
+            f"{'ranks' if len(names) > 1 else 'rank'} {', '.join(names)} did not {failing_to} "
+            f"within {self.ledger.timeout:g} s"
         )
-        if missing:
-            names = ", ".join(name.rpartition("/")[2] for name in missing)
-            many = "ranks" if len(missing) > 1 else "rank"
-            reason = f"{many} {names} did not {failing_to} within {self.ledger.timeout:g} s"
-            raise PeersFailed(self.ledger.declare(reason))
-        return [self.ledger.read(f"{key}/{rank}") or "" for rank in self.ledger.ranks]
+        here = next(rank for rank in self.ledger.ranks if str(rank) not in names)
+        raise PeersFailed(self.ledger.declare(reason, speaker=here))
 
     def start(self, backend: Backend) -> torch.device:
         """Initialize torch.distributed; return this rank's device."""

@@ -138,6 +138,36 @@ def test_what_depends_on_broken_rules_is_not_said() -> None:
     assert unreduced not in found(plan, {})
 
 
+def test_the_form_of_a_boundary_is_not_known_without_all_rules() -> None:
+    """A bias waits for nothing only where no rule makes the boundary a region."""
+    plan = {
+        "mesh_dim_names": ["tp"],
+        "boundary_classes": {"a": "X"},
+        "param_plan": {"a": {"is_boundary": True, "deferred_bias_params": ["bias"]}},
+    }
+    waits = "HP214 param_plan.a.deferred_bias_params"
+    target = {"target": "t", "kind": "moe_ep_routed"}
+    rule = {"match": "a", "local_compute_fn": "t"}
+    assert found(plan) == {waits}
+    assert waits not in found(plan, {"rules": [rule]})
+    assert waits not in found({**plan, "injections": [None]})
+    assert waits not in found(plan, {"rules": [{"match": 1, "local_compute_fn": "t"}]})
+    assert waits in found(plan, {"rules": [rule], "strategies": [{**target, "target_class": "Y"}]})
+    assert waits not in found(plan, {"rules": [rule], "strategies": [{**target, "target_class": 1}]})
+
+
+def test_what_a_pattern_adds_is_not_known_without_all_classes() -> None:
+    """A pattern looks covered by another when the module that only it matches has no class yet."""
+    plan = {
+        "boundary_classes": {"a.x": "X", "a.y": "Y"},
+        "param_plan": {"a.x": {"is_boundary": True}, "a.y": {"is_boundary": True}},
+        "injections": [{"match": ["a.y", "a.*"], "local_compute_fn": EP}],
+    }
+    assert "HP312 injections.0.match.0" in found(plan)
+    told = found(changed(plan, ("boundary_classes", "a.x"), 3))
+    assert not {text for text in told if text.startswith("HP312")}
+
+
 def test_two_contracts_of_which_neither_is_broken() -> None:
     """The third module of the class is not known, and the other two differ all the same."""
     sides = {"in_src": {"x": {"tp": "S(1)"}}, "in_dst": {"x": {"tp": "R"}}}
