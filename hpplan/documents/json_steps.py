@@ -3,43 +3,52 @@
 from __future__ import annotations
 
 import re
-from json.decoder import scanstring  # type: ignore[attr-defined]  # the stubs lack it
+from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]  # the stubs lack it
 from typing import TYPE_CHECKING
 
 from hpplan.documents.steps import CLOSE, MAPPING, SCALAR, SEQUENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
+    from typing import Any
 
-    from hpplan.documents.steps import Step
+    from hpplan.documents.steps import Steps
 
 _TOKEN = re.compile(r'["{}\[\]]|[^\s{}\[\],:"]+')
 _OPENING = {"{": MAPPING, "[": SEQUENCE}
 
 
-def json_steps(text: str) -> Iterator[Step]:
+def json_steps(text: str) -> Steps:
     """Yield the steps of a text whose syntax is JSON's, without recursion.
 
     Keys and texts carry their value, other scalars None. A text that is not
     JSON ends the walk where that shows.
     """
+    # The standard library's scanner finds the end of a node faster than anything here could. What it
+    # builds on the way is not used, so that numbers of any size stay text.
+    scan = JSONDecoder(parse_int=str, parse_float=str, parse_constant=str).scan_once  # type: ignore[attr-defined]
     index = 0
-    while True:
-        found = _TOKEN.search(text, index)
-        if found is None:
-            return
-        start = found.start()
-        sign = text[start]
-        index = found.end()
-        if sign == '"':
-            try:
-                value, index = scanstring(text, start + 1, True)  # noqa: FBT003 - its one signature
-            except ValueError:
-                return
-            yield SCALAR, start, value
-        elif sign in _OPENING:
-            yield _OPENING[sign], start, None
-        elif sign in "}]":
-            yield CLOSE, start, None
-        else:
-            yield SCALAR, start, None
+    try:
+        while (found := _TOKEN.search(text, index)) is not None:
+            start = found.start()
+            sign = text[start]
+            index = found.end()
+            if sign in "}]":
+                yield CLOSE, start, None
+            elif sign in _OPENING:
+                if (yield _OPENING[sign], start, None):
+                    index = scan(text, start)[1]
+            else:
+                value = None
+                if sign == '"':
+                    value, index = scanstring(text, start + 1, True)  # noqa: FBT003 - its one signature
+                if (yield SCALAR, start, value):
+                    index = _behind(scan, text, index)
+    except (ValueError, StopIteration, RecursionError):
+        return
+
+
+def _behind(scan: Callable[[str, int], tuple[Any, int]], text: str, index: int) -> int:
+    """Return where the next node ends."""
+    found = _TOKEN.search(text, index)
+    return len(text) if found is None else scan(text, found.start())[1]

@@ -2,122 +2,134 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hpplan.documents.steps import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from hpplan.diagnostics import Path
     from hpplan.documents.source import Source
-    from hpplan.documents.steps import Step
+    from hpplan.documents.steps import Steps
 
 
-@dataclass
 class _Wanted:
     """A node of the tree of wanted paths, with the indices found so far."""
 
-    below: dict[str | int, _Wanted] = field(default_factory=dict)
-    key: int | None = None
-    value: int | None = None
+    __slots__ = ("above", "below", "key", "value")
 
-    def count(self) -> int:
-        """Return the number of nodes of this tree."""
-        return 1 + sum(child.count() for child in self.below.values())
+    def __init__(self, above: _Wanted | None) -> None:
+        self.above = above
+        self.below: dict[str | int, _Wanted] | None = None
+        self.key: int | None = None
+        self.value: int | None = None
 
     def index(self, *, on_key: bool) -> int:
-        index = self.key if on_key and self.key is not None else self.value
-        return index or 0
+        """Return where the node is, or its nearest ancestor in the text."""
+        node: _Wanted | None = self
+        while node is not None and node.value is None:
+            # Where something is missing, people look at the name of what lacks it.
+            node, on_key = node.above, True
+        if node is None:
+            return 0
+        return (node.key if on_key and node.key is not None else node.value) or 0
 
 
 def find(source: Source, wanted: Iterable[tuple[Path, bool]]) -> list[int]:
     """Return the character index of each (path, on_key), or of its nearest ancestor in the text."""
-    asked = list(wanted)
-    top = _Wanted(value=0)
-    for path, _ in asked:
+    top = _Wanted(None)
+    missing = 1
+    asked: list[tuple[_Wanted, bool]] = []
+    for path, on_key in wanted:
         node = top
         for key in path:
-            node = node.below.setdefault(key, _Wanted())
+            if node.below is None:
+                node.below = {}
+            child = node.below.get(key)
+            if child is None:
+                child = node.below[key] = _Wanted(node)
+                missing += 1
+            node = child
+        asked.append((node, on_key))
     if source.format == "json":
         from hpplan.documents.json_steps import json_steps
 
-        _walk(json_steps(source.text), top)
+        _walk(json_steps(source.text), top, missing)
     else:
         from hpplan.documents.yaml_steps import yaml_steps
 
-        _walk(yaml_steps(source.text), top)
-    return [_nearest(top, path, on_key=on_key) for path, on_key in asked]
+        _walk(yaml_steps(source.text), top, missing)
+    return [node.index(on_key=on_key) for node, on_key in asked]
 
 
-def _nearest(top: _Wanted, path: Path, *, on_key: bool) -> int:
-    node = top
-    for key in path:
-        below = node.below[key]
-        if below.value is None:
-            # Where something is missing, people look at the name of what lacks it.
-            return node.index(on_key=True)
-        node = below
-    return node.index(on_key=on_key)
+def _walk(steps: Steps, top: _Wanted, missing: int) -> None:
+    """Fill in the indices up to the last of `missing` ones, passing over what holds none.
 
-
-def _walk(steps: Iterator[Step], top: _Wanted) -> None:
-    """Fill in the indices, up to the last that is wanted; the first of several equal keys counts."""
+    The first of several equal keys counts.
+    """
     open_nodes: list[_Open] = []
-    missing = top.count()
-    for step, index, text in steps:
-        if step == CLOSE:
-            open_nodes.pop()
-            continue
-        parent = open_nodes[-1] if open_nodes else None
-        if parent is None:
-            node: _Wanted | None = top
-        elif parent.expects_key:
-            parent.take_key(step, index, text)
-            node = None
-        else:
-            node = parent.take_value()
-        if node is not None:
-            node.value = index
-            missing -= 1
-            if not missing:
-                return
-        if step in {MAPPING, SEQUENCE}:
-            open_nodes.append(_Open(node, is_mapping=step == MAPPING))
+    pass_over: bool | None = None
+    try:
+        while missing:
+            step, index, text = steps.send(pass_over)
+            pass_over = False
+            if step == CLOSE:
+                open_nodes.pop()
+                continue
+            parent = open_nodes[-1] if open_nodes else None
+            if parent is not None and parent.expects_key:
+                pass_over = not parent.take_key(step, index, text)
+                continue
+            node = top if parent is None else parent.take_value()
+            if node is not None:
+                node.value = index
+                missing -= 1
+            if step in {MAPPING, SEQUENCE}:
+                if node is not None and node.below is not None:
+                    open_nodes.append(_Open(node.below, is_mapping=step == MAPPING))
+                else:
+                    pass_over = True
+    except StopIteration:
+        return
 
 
 class _Open:
     """A list or mapping that the walk is inside of."""
 
-    __slots__ = ("count", "expects_key", "is_mapping", "member", "node")
+    __slots__ = ("below", "count", "expects_key", "is_mapping", "member")
 
-    def __init__(self, node: _Wanted | None, *, is_mapping: bool) -> None:
-        self.node = node
+    def __init__(self, below: dict[str | int, _Wanted], *, is_mapping: bool) -> None:
+        self.below = below
         self.is_mapping = is_mapping
         self.expects_key = is_mapping
         self.member: _Wanted | None = None  # what the next value of a mapping belongs to
         self.count = 0
 
-    def take_key(self, step: str, index: int, text: str | None) -> None:
-        self.expects_key = False
-        self.member = None
-        if self.node is None:
-            return
-        if step == SCALAR and text is not None:
-            member = self.node.below.get(text)
-            if member is not None and member.key is None:
-                member.key = index
-                self.member = member
-        elif step == MERGE:
+    def take_key(self, step: str, index: int, text: str | None) -> bool:
+        """Return whether the walk is to go into the value, or at least to look at it."""
+        if step == SCALAR:
+            member = self.below.get(text) if text is not None else None
+            if member is None or member.key is not None:
+                return False
+            member.key = index
+            self.member = member
+            self.expects_key = False
+            return True
+        if step == MERGE:
             # Until a key of its own turns up, what is merged is where `<<` is.
-            for child in self.node.below.values():
+            for child in self.below.values():
                 if child.value is None:
                     child.value = index
+            return False
+        # A list or mapping as a key: passed over itself, and then what belongs to it.
+        self.member = None
+        self.expects_key = False
+        return False
 
     def take_value(self) -> _Wanted | None:
         if self.is_mapping:
             self.expects_key = True
             return self.member
         self.count += 1
-        return self.node.below.get(self.count - 1) if self.node is not None else None
+        return self.below.get(self.count - 1)

@@ -31,6 +31,8 @@ class Source:
     format: Literal["yaml", "json"]
     has_mark: bool = False
     """Whether a byte order mark stood before the text."""
+    _located: dict[Place, Position] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The positions that were worked out so far."""
 
     @cached_property
     def header(self) -> str:
@@ -75,16 +77,19 @@ class Source:
         known: dict[Place, Position] = {}
         wanted: list[Place] = []
         for place in places:
-            if place.position is not None:
-                known[place] = place.position
+            position = place.position or self._located.get(place)
+            if position is not None:
+                known[place] = position
             else:
                 wanted.append(place)
         if wanted:
+            from hpplan.documents.collector import collector_paused
             from hpplan.documents.locate import find
 
-            found = find(self, [(place.path, place.on_key) for place in wanted])
-            for place, index in zip(wanted, found, strict=True):
-                known[place] = self.position(index)
+            with collector_paused():
+                found = find(self, [(place.path, place.on_key) for place in wanted])
+                for place, index in zip(wanted, found, strict=True):
+                    known[place] = self._located[place] = self.position(index)
         return known
 
 
@@ -120,7 +125,10 @@ class Sources:
     def resolve(self, diagnostics: Iterable[Diagnostic]) -> list[tuple[Diagnostic, Position]]:
         """Return the findings with their positions, sorted by document, line, column, code and message."""
         findings = list(diagnostics)
-        positions = self.positions({item.place for item in findings})
+        # Reports ask for the related places next, and one walk over a text finds all of them.
+        positions = self.positions(
+            dict.fromkeys(place for item in findings for place in (item.place, *item.related))
+        )
         resolved = [(item, positions[item.place]) for item in findings]
         resolved.sort(key=lambda pair: (pair[0].place.document, pair[1], pair[0].code.id, pair[0].message))
         return resolved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Final
 
 MAPPING: Final = "mapping"
@@ -12,3 +13,10 @@ MERGE: Final = "merge"
 
 Step = tuple[str, int, str | None]
 """Kind, index of its first character, and its text where it is a string (or a key's number)."""
+
+Steps = Generator[Step, bool | None, None]
+"""A walk. Whoever sends True for a step passes over what follows, and pays little for it.
+
+After an opening that is everything up to its CLOSE, which then does not come;
+after a scalar it is the node behind it, such as the value of a key.
+"""

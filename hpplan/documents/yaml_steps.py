@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from yaml.error import YAMLError
 from yaml.events import (
     AliasEvent,
+    DocumentEndEvent,
     MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
+    StreamEndEvent,
 )
 
 from hpplan.documents.scalars import PlainScalars
@@ -19,58 +21,76 @@ from hpplan.documents.steps import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
 from hpplan.documents.yaml_parser import open_parser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from hpplan.documents.steps import Step, Steps
+    from hpplan.documents.yaml_parser import Event
 
-    from hpplan.documents.steps import Step
-
-_COLLECTIONS = {
-    MappingStartEvent: MAPPING,
-    SequenceStartEvent: SEQUENCE,
-    MappingEndEvent: CLOSE,
-    SequenceEndEvent: CLOSE,
-}
+_OPENINGS = {MappingStartEvent: MAPPING, SequenceStartEvent: SEQUENCE}
+_CLOSINGS = (MappingEndEvent, SequenceEndEvent)
+_ENDS = (DocumentEndEvent, StreamEndEvent)
 
 
-def yaml_steps(text: str) -> Iterator[Step]:
+def yaml_steps(text: str) -> Steps:
     """Yield the steps of the first document of a text.
 
     A scalar carries the text that it would have as a key. A text that is not
     YAML ends the walk where that shows.
     """
-    plain = PlainScalars()
-    anchored: dict[str, str | None] = {}
-    depth = 0
+    walk = _Walk(text)
     try:
-        next_event = open_parser(text).get_event
-        while True:
-            event = next_event()
-            kind = type(event)
-            index = event.start_mark.index
-            if kind is ScalarEvent:
-                if event.value == "<<" and not event.style and event.tag is None:
-                    yield MERGE, index, None
-                else:
-                    key = _as_key(event, plain)
-                    if event.anchor is not None:
-                        anchored[event.anchor] = key
-                    yield SCALAR, index, key
-            elif kind is AliasEvent:
-                yield SCALAR, index, anchored.get(event.anchor)
-            elif kind in _COLLECTIONS:
-                step = _COLLECTIONS[kind]
-                depth += -1 if step == CLOSE else 1
-                yield step, index, None
-                if depth == 0:
-                    return
-            elif kind.__name__ == "StreamEndEvent":
-                return
+        while type(event := walk.get_event()) not in _ENDS:
+            step = walk.step(event)
+            if step is not None and (yield step):
+                walk.pass_over(open_nodes=1 if step[0] in _OPENINGS.values() else 0)
     except YAMLError:
         return
 
 
-def _as_key(event: ScalarEvent, plain: PlainScalars) -> str | None:
-    spelled: str = event.value
-    if event.style or event.tag is not None:
-        return spelled
-    value = plain[spelled]
-    return None if value is None else str(value)
+class _Walk:
+    """The events of a text, and the scalars that have anchors so far."""
+
+    def __init__(self, text: str) -> None:
+        self.get_event = open_parser(text).get_event
+        self._anchored: dict[str, str | None] = {}
+        self._plain = PlainScalars()
+
+    def step(self, event: Event) -> Step | None:
+        kind = type(event)
+        index = event.start_mark.index
+        if kind is ScalarEvent:
+            if event.value == "<<" and not event.style and event.tag is None:
+                return MERGE, index, None
+            return SCALAR, index, self.key(event)
+        if kind is AliasEvent:
+            return SCALAR, index, self._anchored.get(event.anchor)
+        if kind in _OPENINGS:
+            return _OPENINGS[kind], index, None
+        return (CLOSE, index, None) if kind in _CLOSINGS else None
+
+    def key(self, event: Event) -> str | None:
+        """Return the text that a scalar has as a key, and remember it under the scalar's anchor."""
+        key: str | None = event.value
+        if not event.style and event.tag is None:
+            value = self._plain[event.value]
+            key = None if value is None else str(value)
+        if event.anchor is not None:
+            self._anchored[event.anchor] = key
+        return key
+
+    def pass_over(self, *, open_nodes: int) -> None:
+        """Go on to the end of the innermost `open_nodes`, or behind the next node where that is 0."""
+        get_event = self.get_event
+        while True:
+            event = get_event()
+            kind = type(event)
+            if kind is ScalarEvent:
+                if event.anchor is not None:
+                    self.key(event)
+            elif kind in _OPENINGS:
+                open_nodes += 1
+                continue
+            elif kind in _CLOSINGS:
+                open_nodes -= 1
+            elif kind in _ENDS:
+                return
+            if not open_nodes:
+                return

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents import yaml_parser
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Source, Sources
 from hpplan.documents.writer import dump_json, dump_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.diagnostics import Path
 
 YAML = """\
 # yaml-language-server: $schema=plan.json
@@ -29,6 +37,11 @@ j: {<<: *e, k: 4}
 destinations: {0: [5]}
 "l": &l m
 *l : n
+? [o, {p: q}]
+: r
+s: {t: [1, {u: &v w}], x: 1}
+*v : {y: z}
+a: twice
 """
 
 CASES: list[tuple[tuple[str | int, ...], bool, tuple[int, int]]] = [
@@ -57,16 +70,59 @@ CASES: list[tuple[tuple[str | int, ...], bool, tuple[int, int]]] = [
     (("destinations", "0"), True, (13, 16)),
     (("m",), True, (15, 1)),
     (("m",), False, (15, 6)),
+    (("s", "x"), True, (18, 24)),
+    (("w", "y"), False, (19, 10)),
 ]
 
 
 @pytest.mark.parametrize("libyaml", [True, False], ids=["libyaml", "pure"])
 def test_places_in_yaml(libyaml: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A finding would point at another line or column."""
+    """A finding would point at another line or column, alone or beside others."""
     monkeypatch.setattr(yaml_parser, "USE_LIBYAML", libyaml)
-    source = parse_document(YAML.encode(), "plan.yaml").source
     places = {Place("plan.yaml", path, on_key=on_key): position for path, on_key, position in CASES}
-    assert source.locate(places) == places
+    assert Source("plan.yaml", YAML, "yaml").locate(places) == places
+    for place, position in places.items():
+        assert Source("plan.yaml", YAML, "yaml").locate([place]) == {place: position}
+
+
+DATA = st.recursive(
+    st.one_of(st.sampled_from(["x", "no", "a: b", "", "\N{GRINNING FACE}\n"]), st.integers(), st.none()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["a", "b c", "1", "\N{GRINNING FACE}", "*"]), inner, max_size=3),
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from("abc"), DATA, min_size=1), st.data())
+def test_positions_are_those_of_other_readers(data: dict[str, object], draw: st.DataObject) -> None:
+    """A node that lies behind, beside or below others that were passed over would be looked for elsewhere."""
+    style = draw.draw(st.sampled_from([False, True, None]))
+    for text in (
+        dump_yaml(data),
+        yaml.dump(data, default_flow_style=style, allow_unicode=True),
+        json.dumps(data, indent=draw.draw(st.sampled_from([None, 2])), ensure_ascii=False),
+    ):
+        nodes = dict(_nodes(yaml.compose(text, yaml.SafeLoader), ()))
+        wanted = draw.draw(st.lists(st.sampled_from(sorted(nodes, key=repr)), min_size=1))
+        places = [Place("plan", path, on_key=on_key) for path, on_key in wanted]
+        found = parse_document(text.encode(), "plan").source.locate(places)
+        for place, (line, column) in found.items():
+            mark = nodes[place.path, place.on_key]
+            assert (line, column) == (mark.line + 1, mark.column + 1), (text, place)
+
+
+def _nodes(node: yaml.Node, path: Path) -> Iterator[tuple[tuple[Path, bool], yaml.Mark]]:
+    """Yield where PyYAML's composer sees each node and each key below one."""
+    yield (path, False), node.start_mark
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield ((*path, key.value), True), key.start_mark
+            yield from _nodes(value, (*path, key.value))
+    elif isinstance(node, yaml.SequenceNode):
+        for index, member in enumerate(node.value):
+            yield from _nodes(member, (*path, index))
 
 
 def test_places_in_json() -> None:
