@@ -103,6 +103,6 @@ def cells_of(parents: Sequence[ParentRoutes]) -> int:
     known: dict[int, int] = {}
     for _, routes in parents:
         if id(routes) not in known:
-            pairs = sum(count for _, _, count in routes.totals.cells)
+            pairs = sum(width * blocks for _, _, width, blocks in routes.totals.cells)
             known[id(routes)] = min(pairs, routes.size**2)
     return sum(known[id(routes)] for _, routes in parents)

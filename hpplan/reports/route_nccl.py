@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.errors import UnusableRequest
+from hpplan.routing.cells import ranges_of
 
 if TYPE_CHECKING:
     from hpplan.routing.routes import RoutingTable
@@ -27,11 +28,12 @@ def render(table: RoutingTable) -> str:
     place = {
         rank: (number, at) for number, (ranks, _) in enumerate(table.parents) for at, rank in enumerate(ranks)
     }
-    by_source: list[dict[int, list[tuple[int, int, int]]]] = []
+    by_source: list[dict[int, list[tuple[range, int]]]] = []
     for _, routes in table.parents:
-        lines: dict[int, list[tuple[int, int, int]]] = {}
-        for (source, first, count), rows in routes.totals.cells.items():
-            lines.setdefault(source, []).append((first, count, rows))
+        lines: dict[int, list[tuple[range, int]]] = {}
+        for (source, first, width, blocks), rows in routes.totals.cells.items():
+            into = lines.setdefault(source, [])
+            into.extend((peers, rows) for peers in ranges_of(first, width, blocks, routes.stride))
         by_source.append(lines)
     text: list[str] = []
     for rank in range(world):
@@ -39,8 +41,8 @@ def render(table: RoutingTable) -> str:
         if rank in place:
             number, at = place[rank]
             ranks = table.parents[number].ranks
-            for first, count, rows in by_source[number].get(at, ()):
-                for peer in ranks[first : first + count]:
+            for peers, rows in by_source[number].get(at, ()):
+                for peer in ranks[peers.start : peers.stop]:
                     line[peer] += rows * size
         text.append(" ".join(map(str, line)))
     return "\n".join(text) + "\n"

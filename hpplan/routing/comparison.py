@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hpplan.routing.cells import ranges_of
 from hpplan.routing.traffic import Link, pattern_of
 from hpplan.routing.transfers import BatchRoutes
 
@@ -222,15 +223,16 @@ class _Group:
 def _direct(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Move]:
     """Send rows from their producer to every destination."""
     del tp
-    for (source, first, count), rows in routes.totals.cells.items():
-        for rank in range(first, first + count):
-            yield ranks[source], ranks[rank], rows
+    for (source, first, width, blocks), rows in routes.totals.cells.items():
+        for destinations in ranges_of(first, width, blocks, routes.stride):
+            for rank in destinations:
+                yield ranks[source], ranks[rank], rows
 
 
 def _once(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Move]:
     """Send rows to the rank of their CP coordinate that has the source's tp coordinate."""
-    for (source, first, count), rows in routes.totals.cells.items():
-        for shard in range(first, first + count, tp):
+    for (source, first, width, _), rows in routes.totals.cells.items():
+        for shard in range(first, first + width, tp):
             yield ranks[source], ranks[shard + source % tp], rows
 
 

@@ -10,7 +10,7 @@ from pydantic_core import core_schema
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
 from hpplan.plan.shape import described, kind_of
-from hpplan.routing.workload import load_workload
+from hpplan.routing.workload import read_workload
 from hpplan.routing.workload_codes import (
     ITEMS_BESIDE_REPLICAS,
     MISTYPED_WORKLOAD_FIELD,
@@ -22,7 +22,7 @@ from hpplan.routing.workload_shape import KEY_ORDER, WORKLOAD_FIELDS, WORKLOAD_S
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hpplan.routing.workload import Workload
+    from hpplan.routing.workload import Reading, Workload
 
 _NOWHERE = Place("workloads")
 """Where findings are about data that no document has."""
@@ -55,19 +55,27 @@ def has_micro_batches(data: Mapping[str, Any]) -> bool:
 
 def load_micro_batches(data: Mapping[str, Any], place: Place = _NOWHERE) -> tuple[Workload, ...]:
     """Return the workload of each micro-batch; raise InvalidInput with everything that is wrong in any."""
+    beside, readings = read_micro_batches(data, place)
+    problems = [one for one in beside if one.level == "error"]
+    for reading in readings:
+        problems += [*reading.problems, *(reading.warnings if reading.problems else ())]
+    if problems:
+        raise InvalidInput(problems)
+    workloads = tuple(reading.workload for reading in readings if reading.workload is not None)
+    return with_warnings(workloads, beside)
+
+
+def read_micro_batches(data: Mapping[str, Any], place: Place) -> tuple[list[Diagnostic], list[Reading]]:
+    """Return findings about the document, and each workload as far as it is in order."""
     where = place.at(FIELD)
     entries = data[FIELD]
     beside = list(check_beside(data, place))
     if not isinstance(entries, list):
         message = f"`{FIELD}` must be a list of workloads, not {kind_of(entries)}"
-        raise InvalidInput([*beside, Diagnostic(MISTYPED_WORKLOAD_FIELD, message, where)])
+        return [*beside, Diagnostic(MISTYPED_WORKLOAD_FIELD, message, where)], []
     if not entries:
-        raise InvalidInput([*beside, Diagnostic(SIZE_TOO_SMALL, f"`{FIELD}` has no workload", where)])
-    problems = [one for one in beside if one.level == "error"]
-    workloads = [_loaded(entry, where.at(index), problems) for index, entry in enumerate(entries)]
-    if problems:
-        raise InvalidInput(problems)
-    return with_warnings(tuple(workload for workload in workloads if workload is not None), beside)
+        return [*beside, Diagnostic(SIZE_TOO_SMALL, f"`{FIELD}` has no workload", where)], []
+    return beside, [read_workload(entry, where.at(index)) for index, entry in enumerate(entries)]
 
 
 def with_warnings(workloads: tuple[Workload, ...], warnings: list[Diagnostic]) -> tuple[Workload, ...]:
@@ -90,11 +98,3 @@ def check_beside(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
         elif name != FIELD:
             message = f"the field `{name}` is not known and is ignored"
             yield Diagnostic(UNKNOWN_WORKLOAD_FIELD, message, place.key(name))
-
-
-def _loaded(data: Mapping[str, Any], place: Place, problems: list[Diagnostic]) -> Workload | None:
-    try:
-        return load_workload(data, place)
-    except InvalidInput as error:
-        problems += error.diagnostics
-        return None

@@ -20,23 +20,17 @@ class OwnedRun(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """`shards` shards, `step` apart from `shard` on, that each hold the same number of rows."""
+    """The same number of rows for each shard of `blocks` blocks: `width` neighbours from `first` on.
 
-    shard: int
-    step: int
-    shards: int
+    Blocks are one CP rank apart, which is `Ownership.slices` shards. A single block may be of any
+    width; of several, each lies within its CP rank.
+    """
+
+    first: int
+    width: int
+    blocks: int
     rows: int
     """Of each shard."""
-
-    @property
-    def last(self) -> int:
-        """The shard of the last rows."""
-        return self.shard + self.step * (self.shards - 1)
-
-    @property
-    def lowest(self) -> int:
-        """The lowest of the shards, which are neighbours."""
-        return self.shard if self.step > 0 else self.last
 
 
 class Ownership:
@@ -106,39 +100,64 @@ class Ownership:
             found.append((last, first, row))
         return found
 
-    def stretches(self, spans: Iterable[tuple[int, int]]) -> list[Stretch]:
-        """Return what `runs` does without a step for each shard: images may lie on hundreds of them.
+    def stretches(self, spans: Iterable[tuple[int, int]]) -> tuple[list[Stretch], int]:
+        """Return what `runs` does without a step for each shard, and the number of runs.
 
-        Sums alone need it. Neighbours are not joined: rows of one run may be in two stretches.
+        Sums alone need it: images may lie on hundreds of shards, or once around all CP ranks.
+        A shard may be in several stretches.
         """
         locate, neighbours = self._layout.locate, self._layout.neighbours
-        slices, size = self.slices, self.local_length
+        slices, pieces_of = self.slices, self._pieces
         found: list[Stretch] = []
+        runs = 0
+        last = -1
         for start, rows in spans:
             token = start
             stop = start + rows
             while token < stop:
-                shard, local, end = locate(token)
+                cp_rank, local, end = locate(token)
                 end = min(end, stop)
-                if slices == 1:
-                    found.append(Stretch(shard, 1, 1, end - token))
-                    token = end
-                    if token < stop:
-                        step, count, length = neighbours(token, stop)
-                        if count:
-                            found.append(Stretch(locate(token)[0], step, count, length))
-                            token += count * length
-                    continue
-                cut, local = divmod(local, size)
-                shard = shard * slices + cut
-                head = min(size - local, end - token)
-                found.append(Stretch(shard, 1, 1, head))
-                full, tail = divmod(end - token - head, size)
-                if full:
-                    found.append(Stretch(shard + 1, 1, full, size))
-                if tail:
-                    found.append(Stretch(shard + 1 + full, 1, 1, tail))
+                pieces = pieces_of(local, end - token)
+                runs -= cp_rank * slices + pieces[0][0] == last
+                for cut, width, each in pieces:
+                    runs += width
+                    found.append(Stretch(cp_rank * slices + cut, width, 1, each))
+                last = found[-1].first + found[-1].width - 1
                 token = end
+                if token == stop:
+                    break
+                step, count, size = neighbours(token, stop)
+                if count:
+                    cp_rank, local, _ = locate(token)
+                    pieces = pieces_of(local, size)
+                    runs -= cp_rank * slices + pieces[0][0] == last
+                    final = cp_rank + step * (count - 1)
+                    lowest = min(cp_rank, final) * slices
+                    for cut, width, each in pieces:
+                        runs += width * count
+                        shape = (width * count, 1) if width == slices else (width, count)
+                        found.append(Stretch(lowest + cut, *shape, each))
+                    last = final * slices + pieces[-1][0] + pieces[-1][1] - 1
+                    token += count * size
+        return found, runs
+
+    def _pieces(self, local: int, rows: int) -> list[tuple[int, int, int]]:
+        """Return (first slice, slices, rows of each) of rows from a CP rank's local index on."""
+        size = self.local_length
+        if self.slices == 1:
+            return [(0, 1, rows)]
+        cut, at = divmod(local, size)
+        found: list[tuple[int, int, int]] = []
+        if at:
+            head = min(size - at, rows)
+            found.append((cut, 1, head))
+            cut += 1
+            rows -= head
+        full, tail = divmod(rows, size)
+        if full:
+            found.append((cut, full, size))
+        if tail:
+            found.append((cut + full, 1, tail))
         return found
 
     def shard(self, number: int) -> Shard:

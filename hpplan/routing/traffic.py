@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.assignment.base import load_bound
+from hpplan.routing.cells import reaches, rows_by_rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hpplan.routing.assignment.base import Cost
+    from hpplan.routing.cells import Cell
     from hpplan.routing.routes import ParentRoutes, RoutingTable
     from hpplan.routing.transfers import BatchRoutes
 
@@ -85,15 +86,19 @@ class BatchTraffic:
             rank = bucket * routes.encoder_cp_size
             self.items[rank] = len(items)
             self.produced[rank] = sum(item.rows for item in items)
-        steps = [0] * (size + 1)
-        for (source, first, count), rows in routes.totals.cells.items():
-            home = first <= source < first + count
-            self.sent[source] += rows * (count - home)
+        cells, stride = routes.totals.cells, routes.stride
+        for (source, first, width, blocks), rows in cells.items():
+            # Nearly all cells have one block, and a call would double the time of the hot loop.
+            home = (
+                first <= source < first + width
+                if blocks == 1
+                else reaches(source, first, width, blocks, stride)
+            )
+            self.sent[source] += rows * (width * blocks - home)
             if home:
                 self.kept[source] += rows
-            steps[first] += rows
-            steps[first + count] -= rows
-        self.received = [total - own for total, own in zip(accumulate(steps[:-1]), self.kept, strict=True)]
+        arrived = rows_by_rank(cells.items(), size, stride)
+        self.received = [total - own for total, own in zip(arrived, self.kept, strict=True)]
         power = 2 if cost == "rows^2" else 1
         costs = [[item.rows**power for item in items] for items in routes.buckets]
         loads = [sum(one) for one in costs]
@@ -281,21 +286,16 @@ def _numbered(blocks: Sequence[int]) -> tuple[int, ...]:
 
 def _folded_batch(routes: BatchRoutes, block_of: Sequence[int]) -> dict[int, dict[int, int]]:
     """Return rows of one batch from each block to each; `block_of` is by parent rank."""
-    steps: dict[int, dict[int, int]] = {}
-    for (source, first, count), rows in routes.totals.cells.items():
-        line = steps.setdefault(block_of[source], {})
-        line[first] = line.get(first, 0) + rows
-        line[first + count] = line.get(first + count, 0) - rows
+    lines: dict[int, list[tuple[Cell, int]]] = {}
+    for entry in routes.totals.cells.items():
+        lines.setdefault(block_of[entry[0][0]], []).append(entry)
     found: dict[int, dict[int, int]] = {}
-    for source, line in steps.items():
+    for source, line in lines.items():
         into: dict[int, int] = {}
         found[source] = into
-        rows = 0
-        for first, stop in pairwise(sorted(line)):
-            rows += line[first]
+        for block, rows in zip(block_of, rows_by_rank(line, routes.size, routes.stride), strict=True):
             if rows:
-                for rank in range(first, stop):
-                    into[block_of[rank]] = into.get(block_of[rank], 0) + rows
+                into[block] = into.get(block, 0) + rows
     return found
 
 
@@ -304,8 +304,15 @@ def _leaving_batch(routes: BatchRoutes, block_of: Sequence[int]) -> int:
     members: dict[int, list[int]] = {}
     for rank, block in enumerate(block_of):
         members.setdefault(block, []).append(rank)
+    stride = routes.stride
     leaving = 0
-    for (source, first, count), rows in routes.totals.cells.items():
+    for (source, first, width, blocks), rows in routes.totals.cells.items():
         own = members[block_of[source]]
-        leaving += rows * (count - bisect_left(own, first + count) + bisect_left(own, first))
+        if blocks > len(own):
+            inside = sum(reaches(rank, first, width, blocks, stride) for rank in own)
+        else:
+            inside = 0
+            for start in range(first, first + blocks * stride, stride):
+                inside += bisect_left(own, start + width) - bisect_left(own, start)
+        leaving += rows * (width * blocks - inside)
     return leaving

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
+from hpplan.routing.cells import ranges_of
 from hpplan.routing.wording import plural
 from hpplan.routing.workload_codes import IDLE_PRODUCER, OVERLOADED_RECEIVER, OVERSIZED_TRANSFER
 
@@ -76,11 +77,12 @@ def _oversized(
 def _largest_pair(routes: BatchRoutes, sources: set[int]) -> tuple[int, int, int]:
     """Return the most rows that one of some parent ranks sends to another, the first such pair."""
     steps: dict[int, dict[int, int]] = {source: {} for source in sorted(sources)}
-    for (source, first, count), rows in routes.totals.cells.items():
+    for (source, first, width, blocks), rows in routes.totals.cells.items():
         if source in steps:
             line = steps[source]
-            line[first] = line.get(first, 0) + rows
-            line[first + count] = line.get(first + count, 0) - rows
+            for ranks in ranges_of(first, width, blocks, routes.stride):
+                line[ranks.start] = line.get(ranks.start, 0) + rows
+                line[ranks.stop] = line.get(ranks.stop, 0) - rows
     best = (0, 0, 0)
     for source, line in steps.items():
         rows = 0

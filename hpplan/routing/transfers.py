@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from hpplan.routing.cells import joined, ranges_of, reaches
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hpplan.routing.cells import Cell
     from hpplan.routing.modes.base import Mode
-    from hpplan.routing.ownership import Ownership, Stretch
+    from hpplan.routing.ownership import Ownership
     from hpplan.routing.workload import Item
 
 Granularity = Literal["record", "row"]
@@ -39,11 +42,10 @@ class Part(NamedTuple):
 class Totals(NamedTuple):
     """What a batch moves in all."""
 
-    cells: dict[tuple[int, int, int], int]
-    """Rows by (source, first destination, number of destinations): what adds up to the matrix.
+    cells: dict[Cell, int]
+    """Rows that each rank of a cell gets: what adds up to the matrix.
 
-    Each of the destinations, which are consecutive parent ranks, gets that many rows; what a pair
-    moves may be spread over several entries.
+    What a pair moves may be spread over several cells.
     """
     least_rows_leaving: int
     """Rows that any schedule must move: row granularity, own rows left out."""
@@ -76,6 +78,8 @@ class BatchRoutes:
         self.whole_records = granularity == "record" or mode.reaches_all
         self.size = ownership.shards * ownership.copies
         """Ranks of the parent."""
+        self.stride = ownership.slices * ownership.copies
+        """Ranks of one CP coordinate."""
 
     @cached_property
     def item_ids(self) -> tuple[tuple[int, ...], ...]:
@@ -164,9 +168,9 @@ class BatchRoutes:
     @cached_property
     def totals(self) -> Totals:
         """The sums that need every item, in one pass over the items."""
-        cells: dict[tuple[int, int, int], int] = {}
+        cells: dict[Cell, int] = {}
         least = transfers = 0
-        stretches_of = self.ownership.stretches
+        stretches_of, slices = self.ownership.stretches, self.ownership.slices
         copies = self.ownership.copies
         whole = self.whole_records
         explicit = self.explicit
@@ -174,7 +178,7 @@ class BatchRoutes:
             if item.item_id in explicit:
                 runs = self.ownership.runs(item.spans)
                 for ranks, sent, rows in self._explicit_parts(item, runs, whole=whole):
-                    key = (source, ranks.start, 1)
+                    key = (source, ranks.start, 1, 1)
                     cells[key] = cells.get(key, 0) + rows
                     transfers += len(sent)
                 for ranks, _, rows in self._explicit_parts(item, runs, whole=False):
@@ -182,48 +186,31 @@ class BatchRoutes:
                 continue
             home = source // copies
             least += item.rows * copies
-            stretches = stretches_of(item.spans)
-            last = -1
-            for shard, step, count, rows in stretches:
-                final = shard + step * (count - 1)
-                lowest = shard if step > 0 else final
-                if lowest <= home < lowest + count:
+            stretches, count = stretches_of(item.spans)
+            for first, width, blocks, rows in stretches:
+                if reaches(home, first, width, blocks, slices):
                     least -= rows
                 if not whole:
-                    key = (source, lowest * copies, count * copies)
+                    key = (source, first * copies, width * copies, blocks)
                     cells[key] = cells.get(key, 0) + rows
-                    # A run may go on from one stretch to the next.
-                    transfers += copies * (count - (shard == last))
-                    last = final
-            if whole:
-                for lowest, count in _joined(stretches):
-                    transfers += copies * count
-                    key = (source, lowest * copies, count * copies)
-                    cells[key] = cells.get(key, 0) + item.rows
+            if not whole:
+                transfers += copies * count
+                continue
+            for first, width, blocks in joined(stretches, slices):
+                transfers += copies * width * blocks
+                key = (source, first * copies, width * copies, blocks)
+                cells[key] = cells.get(key, 0) + item.rows
         return Totals(cells, least, transfers)
 
     def matrix(self) -> list[list[int]]:
         """Return rows from each parent rank to each: a square of numbers, so not for large parents."""
         rows = [[0] * self.size for _ in range(self.size)]
-        for (source, first, count), moved in self.totals.cells.items():
+        for (source, first, width, blocks), moved in self.totals.cells.items():
             line = rows[source]
-            for rank in range(first, first + count):
-                line[rank] += moved
+            for ranks in ranges_of(first, width, blocks, self.stride):
+                for rank in ranks:
+                    line[rank] += moved
         return rows
-
-
-def _joined(stretches: list[Stretch]) -> list[tuple[int, int]]:
-    """Return the shards of stretches as (first, count) of ranges that do not touch."""
-    if len(stretches) == 1:
-        return [(stretches[0].lowest, stretches[0].shards)]
-    found: list[tuple[int, int]] = []
-    for lowest, count in sorted((one.lowest, one.shards) for one in stretches):
-        if found and lowest <= sum(found[-1]):
-            first, before = found[-1]
-            found[-1] = (first, max(before, lowest + count - first))
-        else:
-            found.append((lowest, count))
-    return found
 
 
 def _by_shard(runs: list[tuple[int, int, int]]) -> dict[int, list[tuple[int, int]]]:

@@ -9,6 +9,7 @@ from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
 from hpplan.routing.workload_checks import check_batch, check_documents
 from hpplan.routing.workload_codes import ITEMS_BESIDE_REPLICAS, MISSING_WORKLOAD_FIELD
+from hpplan.routing.workload_partial import Partial, salvage
 from hpplan.routing.workload_shape import BATCH_FIELDS, DTYPES, check_workload_shape
 
 if TYPE_CHECKING:
@@ -134,72 +135,111 @@ class Workload:
         return data
 
 
+class Reading(NamedTuple):
+    """A workload as far as it is in order, and what is wrong with the rest.
+
+    `workload` has no items where something is wrong, and is None where not even
+    sequence and buckets can be told.
+    """
+
+    workload: Workload | None
+    problems: list[Diagnostic]
+    warnings: tuple[Diagnostic, ...] = ()
+    partial: Partial | None = None
+    """Set where fields are broken: what it hides may be untrue."""
+
+
 def load_workload(data: Mapping[str, Any], place: Place = _NOWHERE) -> Workload:
     """Return the workload in plain data, whose place in its document, where there is one, is `place`.
 
     Keys of `destinations` may be ints or decimal strings. Raises InvalidInput
     with everything that is wrong; warnings are kept in `Workload.warnings`.
     """
+    reading = read_workload(data, place)
+    if reading.workload is None or reading.problems:
+        raise InvalidInput([*reading.problems, *reading.warnings])
+    return reading.workload
+
+
+def read_workload(data: Mapping[str, Any], place: Place) -> Reading:
+    """Read a workload as far as it is in order; see `load_workload`."""
     data = _with_text_keys(data)
     warnings: list[Diagnostic] = []
-    problems: list[Diagnostic] = []
+    faults: list[Diagnostic] = []
     for finding in check_workload_shape(data, place):
-        (problems if finding.level == "error" else warnings).append(finding)
-    if not problems:
-        problems.extend(_check_where_items_are(data, place))
-    if problems:
-        raise InvalidInput([*problems, *warnings])
+        (faults if finding.level == "error" else warnings).append(finding)
+    if not isinstance(data, dict):
+        return Reading(None, faults)
+    misplaced = list(_check_where_items_are(data, place))
+    partial = salvage(data, faults, place) if faults else None
+    if partial is not None:
+        data = partial.data
+    found, batches = _read(data, place, misplaced)
+    problems = [*faults, *misplaced, *(one for one in found if partial is None or not partial.hides(one))]
+    if misplaced:
+        return Reading(None, problems, tuple(warnings), partial)
     sequence = data["sequence"]
-    length = sequence["length"]
-    documents = tuple(sequence.get("documents", ()))
-    length_place = place.at("sequence", "length")
-    problems.extend(
-        check_documents(length, sequence.get("documents"), place.at("sequence", "documents"), length_place)
-    )
-    per_replica = "replicas" in data
-    batches: list[Batch] = []
-    places = (
-        [(one, place.at("replicas", index)) for index, one in enumerate(data["replicas"])]
-        if per_replica
-        else [(data, place)]
-    )
-    for one, where in places:
-        found = list(check_batch(one, length, where))
-        if per_replica:
-            own = one.get("documents")
-            found.extend(check_documents(length, own, where.at("documents"), length_place))
-        problems.extend(found)
-        if not problems:
-            batches.append(_batch(one, where, own=per_replica))
-    if problems:
-        raise InvalidInput([*problems, *warnings])
-    return Workload(
-        length=length,
-        batches=tuple(batches),
+    workload = Workload(
+        length=sequence["length"],
+        batches=tuple(_batch(one, where, own=own, whole=not problems) for one, where, own in batches),
         place=place,
         feature_width=data.get("feature_width", 1),
         dtype=data.get("dtype", "bfloat16"),
         payloads=data.get("payloads", 1),
         encoder_cp_size=data.get("encoder_cp_size", 1),
         cp_layout=sequence.get("cp_layout", "contiguous"),
-        documents=documents,
+        documents=tuple(sequence.get("documents", ())),
         pad=sequence.get("pad", False),
-        per_replica=per_replica,
+        per_replica="replicas" in data,
         warnings=tuple(warnings),
     )
+    return Reading(workload, problems, tuple(warnings), partial)
 
 
-def _batch(data: Mapping[str, Any], place: Place, *, own: bool) -> Batch:
-    items = tuple(
-        Item(
-            one["item_id"],
-            one["batch_index"],
-            one["output_rows"],
-            tuple((span["token_start"], span["rows"]) for span in one["spans"])
-            if "spans" in one
-            else ((one["decoder_token_start"], one["output_rows"]),),
+_Given = tuple[dict[str, Any], Place, bool]
+"""The data of a batch, its place, and whether it is that of a replica."""
+
+
+def _read(
+    data: dict[str, Any], place: Place, misplaced: list[Diagnostic]
+) -> tuple[list[Diagnostic], list[_Given]]:
+    """Return what is wrong with the documents and the batches of a workload whose shape is right."""
+    sequence = data["sequence"]
+    length, length_place = sequence["length"], place.at("sequence", "length")
+    problems = list(
+        check_documents(length, sequence.get("documents"), place.at("sequence", "documents"), length_place)
+    )
+    if misplaced:
+        return problems, []
+    batches: list[_Given] = (
+        [(one, place.at("replicas", index), True) for index, one in enumerate(data["replicas"])]
+        if "replicas" in data
+        else [(data, place, False)]
+    )
+    for one, where, own in batches:
+        problems.extend(check_batch(one, length, where))
+        if own:
+            problems.extend(
+                check_documents(length, one.get("documents"), where.at("documents"), length_place)
+            )
+    return problems, batches
+
+
+def _batch(data: Mapping[str, Any], place: Place, *, own: bool, whole: bool) -> Batch:
+    items = (
+        ()
+        if not whole
+        else tuple(
+            Item(
+                one["item_id"],
+                one["batch_index"],
+                one["output_rows"],
+                tuple((span["token_start"], span["rows"]) for span in one["spans"])
+                if "spans" in one
+                else ((one["decoder_token_start"], one["output_rows"]),),
+            )
+            for one in data["items"]
         )
-        for one in data["items"]
     )
     buckets = data.get("buckets")
     return Batch(

@@ -26,7 +26,7 @@ LARGE = 1_000_000
 ONE_PARENT = "cp=8192,tp=8,sp"
 SMALL = "cp=8,tp=8,sp"
 MANY_REPLICAS = "dp=1024,cp=8,tp=8,sp"
-ALIKE = ("dp=1024,cp=8,tp=8,sp", "dp=256,cp=16,tp=16", "dp=4,cp=128,tp=128,sp")
+ALIKE = ("dp=1024,cp=8,tp=8,sp", "dp=256,cp=16,tp=16", "dp=4,cp=128,tp=128,sp", "cp=32768,tp=2,sp")
 """Meshes whose replicas all run the same million items, on a sequence that is short for their ranks."""
 
 

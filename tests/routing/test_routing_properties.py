@@ -210,25 +210,6 @@ def check_sums(table: RoutingTable, replica: int, expected: list[list[Received]]
     assert routes.totals.transfers == sum(1 for _ in routes.transfers())
 
 
-@given(case=cases())
-@settings(max_examples=150, deadline=None)
-def test_stretches_are_the_runs(case: tuple[Mesh, dict[str, Any]]) -> None:
-    """Sums count other rows, or rows of another shard, than transfers do."""
-    mesh, data = case
-    workload = load_workload(data, Place("w"))
-    ownership = plan_routes(mesh, workload).fitted.ownership
-    for item in workload.batches[0].items:
-        rows = [
-            shard
-            for one in ownership.stretches(item.spans)
-            for shard in range(one.shard, one.shard + one.step * one.shards, one.step)
-            for _ in range(one.rows)
-        ]
-        assert rows == [
-            shard for shard, start, stop in ownership.runs(item.spans) for _ in range(start, stop)
-        ]
-
-
 @given(mesh=meshes(), data=st.data(), granularity=granularities)
 @settings(max_examples=150, deadline=None)
 def test_padded_documents_equal_the_naive_model(

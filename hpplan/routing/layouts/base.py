@@ -35,7 +35,8 @@ class Layout(Protocol):
     def neighbours(self, token: int, stop: int) -> tuple[int, int, int]:
         """Return how chunks follow each other from `token`, which starts one, up to `stop`.
 
-        (step, count, size): `count` whole chunks of `size` tokens each, whose CP ranks are `step` apart.
+        (step, count, size): `count` whole chunks of `size` tokens each, whose CP ranks are `step` apart,
+        all from the same local index on.
         """
 
     def held(self, cp_rank: int) -> list[tuple[int, int]]:
