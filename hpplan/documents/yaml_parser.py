@@ -117,6 +117,16 @@ _WORDS: tuple[tuple[str, str, str | None], ...] = (
     (r"flow mapping|',' or '}'", "a mapping in braces lacks a ',' or its '}'", None),
     (r"flow sequence|',' or '\]'", "a list in brackets lacks a ',' or its ']'", None),
     (r"flow node", "a value or a closing bracket is missing", None),
+    (
+        r"node content",
+        "a value is expected here",
+        "put texts that start with a bracket, comma, ':' or '?' in quotes",
+    ),
+    (
+        r"unexpected ':'",
+        "a ':' right before a bracket, comma or question mark",
+        "put the text in quotes",
+    ),
     (r"block mapping", "a key is expected here", "check the indentation, and quotes around values"),
     (r"block collection|block sequence", "a list item is expected here", "check the indentation"),
     (r"document start", "text after the end of the document", None),

@@ -12,8 +12,11 @@ from test_junk import PIECES, outcome
 from hpplan.documents import yaml_parser
 from hpplan.documents.codes import YAML_SYNTAX
 
-# PyYAML's own parser refuses question marks inside plain scalars in brackets.
-JUNK = st.lists(st.sampled_from([piece for piece in PIECES if "?" not in piece]), max_size=20)
+JUNK = st.lists(st.sampled_from(PIECES), max_size=20)
+SIGNS = [*"?:#-,'\"[]{}|>&*!%@`~ab1 ", ": ", "? ", " #", "- ", "\n", "\n  "]
+SIGNS += ["\t", "\r\n ", "\ufeff", "\u2028"]
+FLOW = st.lists(st.sampled_from(SIGNS), min_size=1, max_size=8).map("".join)
+FRAMES = ["a: [{0}, {1}]", "a: {{{0}: {1}}}", "{{{0}, b: [{1}]}}", "a: '{0}'\nb: {1}", 'a: "{0}"\nb:\n- {1}']
 
 
 def both(raw: bytes) -> tuple[Any, Any]:
@@ -33,9 +36,32 @@ def both(raw: bytes) -> tuple[Any, Any]:
 @example(["a: x\n\n\n  y\u2028 z\n"])
 def test_parsers_agree(pieces: list[str]) -> None:
     """A document would be fine on one machine and refused, or read as something else, on another."""
-    fast, slow = both(("a: " + "".join(pieces)).encode())
+    check("a: " + "".join(pieces))
+
+
+@given(st.sampled_from(FRAMES), FLOW, FLOW)
+@settings(max_examples=1000, deadline=None)
+@example("a: [{0}, {1}]", "x?y", "x ?")
+@example("a: {{{0}: {1}}}", "*.layers.?", "?x")
+@example("a: [{0}, {1}]", "x::", "a:?")
+@example("a: [{0}, {1}]", "!", "!!str")
+@example("a: {{{0}: {1}}}", "b", "!!str\tc")
+@example("a: {{{0}: {1}}}", "b", "!!s%74r 1")
+@example("a: '{0}'\nb: {1}", "\t\n\t", ">#c\n")
+@example("a: '{0}'\nb: {1}", "", "|\t# c\n  d\n\t")
+@example("a: '{0}'\nb: {1}", "", "|+2\n   d\n \n")
+@example("a: '{0}'\nb: {1}", "", "|0\n d\n")
+@example("a: '{0}'\nb: {1}", "", ">-\n \n  \td\n")
+def test_parsers_agree_about_scalars(frame: str, first: str, second: str) -> None:
+    """A scalar with a sign in it would be fine on one machine and refused, or read otherwise, on another."""
+    check(frame.format(first, second))
+
+
+def check(text: str) -> None:
+    """Compare what comes out with libyaml and without it."""
+    fast, slow = both(text.encode())
     if isinstance(fast, set) and isinstance(slow, set):
         # Before a fault of the syntax, one of the two parsers may have come further than the other.
-        assert fast == slow or YAML_SYNTAX.id in fast & slow
+        assert fast == slow or YAML_SYNTAX.id in fast | slow
     else:
         assert repr(fast) == repr(slow)
