@@ -15,7 +15,7 @@ _CONTEXT = 3
 
 def render(before: str, after: str, before_name: str, after_name: str) -> str:
     """Return the unified diff that would turn one text into the other; nothing where they are equal."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    old, new = _lines(before), _lines(after)
     lines = [
         line for group in _Matcher(old, new).get_grouped_opcodes(_CONTEXT) for line in _hunk(group, old, new)
     ]
@@ -23,6 +23,12 @@ def render(before: str, after: str, before_name: str, after_name: str) -> str:
         return ""
     ended = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     return f"--- {before_name}\n+++ {after_name}\n" + "".join(ended)
+
+
+def _lines(text: str) -> list[str]:
+    """Split a text at line feeds alone, as `patch` and `git apply` do."""
+    *whole, rest = text.split("\n")
+    return [*(f"{line}\n" for line in whole), *([rest] if rest else [])]
 
 
 class _Matcher(SequenceMatcher[str]):

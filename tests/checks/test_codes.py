@@ -23,7 +23,8 @@ def test_ids_and_names_are_unique() -> None:
 @pytest.mark.parametrize("code", all_codes(), ids=lambda code: code.id)
 def test_documentation(code: Code) -> None:
     """`hpplan explain` prints this text: what is missing in it, nobody is told."""
-    assert [line for line in code.doc.splitlines() if line.startswith("#")] == HEADINGS or "```" in code.doc
+    prose = "".join(code.doc.split("```")[::2])
+    assert [line for line in prose.splitlines() if line.startswith("#")] == HEADINGS
     parts = [code.doc.index(heading) for heading in HEADINGS]
     assert parts == sorted(parts)
     assert parts[0] == 0

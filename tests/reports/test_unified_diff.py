@@ -61,3 +61,11 @@ def test_last_line_without_a_break() -> None:
     assert render("a", "a\n", "old", "new") == (
         "--- old\n+++ new\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"
     )
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\x85", "\x0b", "\x0c", "\x1c", "\r"])
+def test_only_line_feeds_end_lines(sign: str) -> None:
+    """`git apply` takes what Python calls the end of a line for a corrupt patch."""
+    assert render(f"a{sign}b\nc\n", "d\nc\n", "old", "new") == (
+        f"--- old\n+++ new\n@@ -1,2 +1,2 @@\n-a{sign}b\n+d\n c\n"
+    )
