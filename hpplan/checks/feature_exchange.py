@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.errors import InvalidInput
-from hpplan.routing.fit import check_owners, fit
+from hpplan.routing.fit import check_fit, check_owners, fit
 from hpplan.routing.mesh import mesh_of_plan
-from hpplan.routing.micro_batches import has_micro_batches, load_micro_batches
+from hpplan.routing.micro_batches import has_micro_batches, read_micro_batches
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
-from hpplan.routing.workload import load_workload
+from hpplan.routing.workload import read_workload
 from hpplan.routing.workload_codes import CODES as WORKLOAD_CODES
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Code, Diagnostic, Place
     from hpplan.routing.mesh import Mesh
-    from hpplan.routing.workload import Workload
+    from hpplan.routing.workload import Reading, Workload
 
 CODES: tuple[Code, ...] = WORKLOAD_CODES
 
@@ -39,25 +39,25 @@ def check_workload(data: Mapping[str, Any], place: Place, mesh: Mesh | None) -> 
 
     Without a mesh, that is what any mesh would find wrong.
     """
-    try:
-        several = isinstance(data, dict) and has_micro_batches(data)
-        workloads = load_micro_batches(data, place) if several else (load_workload(data, place),)
-    except InvalidInput as failure:
-        yield from failure.diagnostics
-        return
-    for workload in workloads:
-        yield from _check_fit(workload, mesh)
+    if isinstance(data, dict) and has_micro_batches(data):
+        beside, readings = read_micro_batches(data, place)
+        yield from beside
+    else:
+        readings = [read_workload(data, place)]
+    for reading in readings:
+        yield from reading.problems
+        yield from reading.warnings
+        if mesh is not None and reading.workload is not None:
+            yield from _check_fit(reading.workload, reading, mesh)
 
 
-def _check_fit(workload: Workload, mesh: Mesh | None) -> Iterator[Diagnostic]:
-    yield from workload.warnings
-    if mesh is None:
+def _check_fit(workload: Workload, reading: Reading, mesh: Mesh) -> Iterator[Diagnostic]:
+    problems = list(check_fit(mesh, workload))
+    partial = reading.partial
+    yield from (one for one in problems if partial is None or not partial.hides(one))
+    if problems or reading.problems:
         return
-    try:
-        yield from check_owners(fit(mesh, workload), workload)
-    except InvalidInput as failure:
-        yield from failure.diagnostics
-        return
+    yield from check_owners(fit(mesh, workload), workload)
     # Without buckets the traffic depends on how `hpplan route` is asked to assign, and that tells of it.
     if all(batch.buckets is not None for batch in workload.batches):
         yield from check_traffic(Traffic(plan_routes(mesh, workload)))

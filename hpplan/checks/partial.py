@@ -18,7 +18,6 @@ from hpplan.checks import (
     mesh_dims_disagree,
     one_sided_contract,
     out_names_disagree,
-    rule_without_effect,
     shadowed_pattern,
     target_class_not_external,
     unmatched_strip_pattern,
@@ -26,48 +25,55 @@ from hpplan.checks import (
     unusable_parallel_dims,
 )
 from hpplan.errors import InvalidInput
-from hpplan.plan.codes import MALFORMED_PLACEMENT
+from hpplan.plan.codes import MALFORMED_PLACEMENT, OTHER_CLASS, UNMATCHED_RULE, UNRESOLVED_TARGET
 from hpplan.plan.model import Plan
 from hpplan.plan.rules import RuleSet
+from hpplan.plan.strategies import MOE_EP_ROUTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hpplan.checks.registry import Check
-    from hpplan.diagnostics import Diagnostic, Path, Place
+    from hpplan.diagnostics import Code, Diagnostic, Path, Place
 
-_BY_RULES: tuple[Check, ...] = (
-    rule_without_effect,
-    competing_strategies,
-    deferred_bias_on_identity,
-    far_reaching_pattern,
-    target_class_not_external,
-    unmatched_strip_pattern,
-    unreduced_output,
+_BY_STRATEGIES: tuple[Code, ...] = (
+    UNRESOLVED_TARGET,
+    OTHER_CLASS,
+    *competing_strategies.CODES,
+    *deferred_bias_on_identity.CODES,
+    *far_reaching_pattern.CODES,
+    *target_class_not_external.CODES,
+    *unmatched_strip_pattern.CODES,
+    *unreduced_output.CODES,
 )
-_BY_CLASSES: tuple[Check, ...] = (*_BY_RULES, dangling_reference, shadowed_pattern)
+_BY_CLASSES: tuple[Code, ...] = (
+    *_BY_STRATEGIES,
+    UNMATCHED_RULE,
+    *dangling_reference.CODES,
+    *shadowed_pattern.CODES,
+)
 
-WAITING: dict[str, tuple[Check, ...]] = {
-    "model_type": _BY_RULES,
-    "source": _BY_RULES,
-    "mesh_dim_names": (unreduced_output, deferred_bias_on_identity),
+WAITING: dict[str, tuple[Code, ...]] = {
+    "model_type": _BY_STRATEGIES,
+    "source": _BY_STRATEGIES,
+    "mesh_dim_names": (*unreduced_output.CODES, *deferred_bias_on_identity.CODES),
     "parallel_dims": (
-        unreduced_output,
-        unmatched_strip_pattern,
-        deferred_bias_on_identity,
-        mesh_dims_disagree,
-        unusable_parallel_dims,
-        condition_never_holds,
+        *unreduced_output.CODES,
+        *unmatched_strip_pattern.CODES,
+        *deferred_bias_on_identity.CODES,
+        *mesh_dims_disagree.CODES,
+        *unusable_parallel_dims.CODES,
+        *condition_never_holds.CODES,
     ),
-    "external_state_classes": (target_class_not_external,),
+    "external_state_classes": target_class_not_external.CODES,
     "boundary_classes": _BY_CLASSES,
     "normalization": _BY_CLASSES,
-    "not_covered": (dangling_reference,),
-    "remote_siblings": (dangling_reference,),
-    "rules": (unreduced_output, unmatched_strip_pattern, deferred_bias_on_identity),
-    "strategies": _BY_RULES,
+    "not_covered": dangling_reference.CODES,
+    "remote_siblings": dangling_reference.CODES,
+    "rules": (*unreduced_output.CODES, *unmatched_strip_pattern.CODES, *deferred_bias_on_identity.CODES),
+    "strategies": _BY_STRATEGIES,
 }
-"""The checks that could say something untrue while a part of the input is broken, and so wait.
+"""The codes that could say something untrue while a part of the input is broken, and so wait.
 
 `rules` and `strategies` stand for those of the run, wherever they come from.
 """
@@ -89,13 +95,11 @@ class Partial(NamedTuple):
     records: frozenset[Path] = frozenset()
     """Where the plan's own rules are broken."""
 
-    def waits(self, check: Check) -> bool:
-        """Whether a check cannot tell anything before the fault is corrected."""
-        return any(check in WAITING.get(name, ()) for name in self.broken)
-
     def hides(self, check: Check, item: Diagnostic) -> bool:
-        """Whether a finding speaks of something broken, so that it may be untrue."""
-        return any(self._touched(check, place) for place in (item.place, *item.related))
+        """Whether a finding waits for a correction, or speaks of something broken: it may be untrue."""
+        return any(item.code in WAITING.get(name, ()) for name in self.broken) or any(
+            self._touched(check, place) for place in (item.place, *item.related)
+        )
 
     def _touched(self, check: Check, place: Place) -> bool:
         if place.document != self.plan.place.document or not place.path:
@@ -157,8 +161,11 @@ class SoundRules(NamedTuple):
     """Where the broken records are."""
 
 
-_INERT = {"match": [], "replace_module": "-"}
-"""Stands in for a broken record, so that those behind it keep their places."""
+def _inert(field: str, index: int) -> dict[str, Any]:
+    """Return what stands in for a broken record, so that those behind it keep their places."""
+    if field == "strategies":
+        return {"target": f"<broken {index}>", "kind": MOE_EP_ROUTED}
+    return {"match": [], "replace_module": "-"}
 
 
 def sound_rules(
@@ -166,15 +173,13 @@ def sound_rules(
 ) -> SoundRules:
     """Load rules, and load them again without the broken records until what is left is in order.
 
-    `lists` are the fields of `data` that hold the records; `load` raises
-    InvalidInput. Without any of them there are no rules.
+    `lists` are the fields of `data` that hold records; `load` raises InvalidInput.
     """
     left = dict(data)
     problems: list[Diagnostic] = []
     broken: set[str] = set()
     records: set[Path] = set()
-    rules = RuleSet(())
-    while any(field in left for field in lists):
+    while True:
         rules, found = _attempt(load, left)
         if not found:
             break
@@ -182,16 +187,23 @@ def sound_rules(
         for path in (item.place.path for item in found):
             field = str(path[0])
             broken.add(field)
-            if field in lists and len(path) > 1 and field in left:
+            if field not in lists:
+                left.pop(field, None)
+            elif len(path) == 1:
+                left[field] = []
+            elif path[:2] not in records:
                 records.add(path[:2])
                 left[field] = [
-                    _INERT if (field, index) in records else record
+                    _inert(field, index) if index == path[1] else record
                     for index, record in enumerate(left[field])
                 ]
-            else:
-                left.pop(field, None)
-    kept = tuple(rule for rule in rules.rules if rule.place.path[:2] not in records)
-    return SoundRules(rules._replace(rules=kept), tuple(problems), frozenset(broken), frozenset(records))
+    sound = rules._replace(
+        rules=tuple(rule for rule in rules.rules if rule.place.path[:2] not in records),
+        strategies=tuple(
+            one for one in rules.strategies if one.place is None or one.place.path[:2] not in records
+        ),
+    )
+    return SoundRules(sound, tuple(problems), frozenset(broken), frozenset(records))
 
 
 def _attempt(

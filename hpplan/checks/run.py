@@ -12,6 +12,7 @@ from hpplan.checks.partial import Partial, SoundRules, salvage, sound_rules
 from hpplan.checks.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 from hpplan.checks.subject import Subject
 from hpplan.documents.collector import collector_paused
+from hpplan.documents.reader import Document
 from hpplan.errors import InvalidInput
 from hpplan.passes.resolution import resolve_rules
 from hpplan.plan.codes import UNRESOLVED_TARGET
@@ -23,11 +24,10 @@ from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from hpplan.diagnostics import Diagnostic, Place
-    from hpplan.documents.reader import Document
     from hpplan.plan.strategies import Strategy
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
@@ -80,11 +80,9 @@ class CheckRun:
     def use_strategies(self, document: Document) -> None:
         """Let the strategies in a document join the others, and win."""
         self._check_text_of_rules(document)
-        try:
-            self._declared = load_strategies(document)
-        except InvalidInput as failure:
-            self.blocking.extend(failure.diagnostics)
-            self._broken.add("strategies")
+        sound = self._sound_strategies(document)
+        self._declared = sound.rules.strategies
+        self._broken |= sound.broken
 
     def check(self, document: Document) -> None:
         """Check one document by itself, whatever its kind is."""
@@ -147,10 +145,9 @@ class CheckRun:
         sound = not (partial.broken or partial.unsure)
         subject = self._subject(partial.plan, rules, whole=sound, unsure=partial.unsure)
         for check in CHECKS[len(SHAPE_CHECKS) :]:
-            if not partial.waits(check):
-                self.findings.extend(
-                    item for item in check.check(subject) if sound or not partial.hides(check, item)
-                )
+            self.findings.extend(
+                item for item in check.check(subject) if sound or not partial.hides(check, item)
+            )
 
     def _with_rules(self, partial: Partial) -> tuple[Partial, RuleSet]:
         """Return the rules for a plan, and the plan with what is broken in them."""
@@ -170,19 +167,33 @@ class CheckRun:
         data, source = document.data, document.source
         lists = [name for name in _LISTS if name in data][:1]
         if not lists:
-            try:
-                load_rules(document)
-            except InvalidInput as failure:
-                self.blocking.extend(failure.diagnostics)
-            return SoundRules(RuleSet(()), broken=frozenset({"rules"}))
-        found = sound_rules(lambda left: load_rules(type(document)(source, left)), data, tuple(lists))
+            return self._nothing_of(load_rules, document, "rules")
+        found = sound_rules(lambda left: load_rules(Document(source, left)), data, (*lists, "strategies"))
         self.blocking.extend(found.problems)
         return found
+
+    def _sound_strategies(self, document: Document) -> SoundRules:
+        data, source = document.data, document.source
+        if "strategies" not in data:
+            return self._nothing_of(load_strategies, document, "strategies")
+        found = sound_rules(
+            lambda left: RuleSet((), load_strategies(Document(source, left))), data, ("strategies",)
+        )
+        self.blocking.extend(found.problems)
+        return found
+
+    def _nothing_of(self, load: Callable[[Document], object], document: Document, what: str) -> SoundRules:
+        """Report that a document holds nothing of what it was given for."""
+        try:
+            load(document)
+        except InvalidInput as failure:
+            self.blocking.extend(failure.diagnostics)
+        return SoundRules(RuleSet(()), broken=frozenset({what}))
 
     def _check_rules(self, document: Document) -> None:
         self._check_text_of_rules(document)
         sound = self._sound_rules(document)
-        if sound.broken & {"strategies", "model_type"}:
+        if sound.broken & {"strategies", "model_type"} or "strategies" in self._broken:
             return
         rules = sound.rules
         nothing = Plan({"param_plan": {}, "boundary_classes": {}}, document.place)
@@ -196,10 +207,7 @@ class CheckRun:
 
     def _check_strategies(self, document: Document) -> None:
         self._check_text_of_rules(document)
-        try:
-            load_strategies(document)
-        except InvalidInput as failure:
-            self.blocking.extend(failure.diagnostics)
+        self._sound_strategies(document)
 
     def _check_workload(self, document: Document) -> None:
         self.findings.extend(check_workload(document.data, document.place, self.mesh))

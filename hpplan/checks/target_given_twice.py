@@ -62,17 +62,21 @@ def _records(records: object, place: Place) -> Iterator[Diagnostic]:
             continue
         for names in TARGET_FIELDS.values():
             first, *others = [name for name in names if item.get(name) is not None] or [""]
+            counts = _target(item.get(first))
             for name in others:
-                if _target(item[name]) != _target(item[first]):
+                target = _target(item[name])
+                # What names no target is reported as such, and nobody knows yet whether the two agree.
+                if counts and target and counts != target:
                     yield Diagnostic(
                         TARGET_GIVEN_TWICE,
-                        f"`{name}` says '{_target(item[name])}', which `{first}` overrides",
+                        f"`{name}` says '{target}', which `{first}` overrides",
                         place.at(index, name),
                         hint="remove the one that is not meant",
                         related=(noted(place.at(index, first), "this one counts"),),
                     )
 
 
-def _target(target: object) -> object:
-    """Return the dotted name of a target, in either of its forms."""
-    return target.get("_target_", target.get("target")) if isinstance(target, dict) else target
+def _target(target: object) -> str:
+    """Return the dotted name of a target, in either of its forms; empty where it has none."""
+    name = target.get("_target_", target.get("target")) if isinstance(target, dict) else target
+    return name if isinstance(name, str) else ""
