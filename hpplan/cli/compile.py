@@ -112,7 +112,7 @@ def _normalized(
 
 def _write(folder: str, document: Document, plan: Plan, table: RoutingTable) -> tuple[str, str]:
     from hpplan.cli.route_inputs import make_folder
-    from hpplan.documents.writer import dump_json, dump_yaml, replace_file
+    from hpplan.documents.writer import dump_json, dump_yaml, replace_files
     from hpplan.plan.model import KEY_ORDER
 
     as_json = document.source.format == "json"
@@ -120,6 +120,5 @@ def _write(folder: str, document: Document, plan: Plan, table: RoutingTable) -> 
     routes_text = dump_json(table.to_data())
     where = make_folder(folder)
     names = [str(Path(where) / name) for name in ("plan.json" if as_json else "plan.yaml", "routes.json")]
-    for name, text in zip(names, (plan_text, routes_text), strict=True):
-        replace_file(name, text)
+    replace_files(zip(names, (plan_text, routes_text), strict=True))
     return names[0], names[1]

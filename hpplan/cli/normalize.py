@@ -109,13 +109,11 @@ def command(
     target_format = format_name or _format_of_name(output_file)
     if check or diff:
         return _compare(output, runs, output_file, target_format, diff=diff)
-    for run in runs:
-        target = run.path if write else output_file
-        text = run.text(target_format)
-        if target is not None and target != "-":
-            _write(output, run, target, text)
-        elif not changes:
-            output.result(text)
+    if write or output_file not in {None, "-"}:
+        targets = [run.path for run in runs] if write else [str(output_file)]
+        _write(output, runs, targets, target_format)
+    elif not changes:
+        output.result(runs[0].text(target_format))
     if changes:
         _show_changes(output, runs, as_json=format_name == "json")
     return 0
@@ -260,19 +258,22 @@ def _format_of_name(path: str | None) -> Format | None:
     return "yaml" if path.endswith((".yaml", ".yml")) else None
 
 
-def _write(output: Output, run: _Run, target: str, text: str) -> None:
-    from hpplan.documents.writer import replace_file
+def _write(output: Output, runs: list[_Run], targets: list[str], format_name: Format | None) -> None:
+    """Write the text of each run to its target, or none of them."""
+    from hpplan.documents.writer import replace_files
     from hpplan.reports.changes import summarize
 
-    written = replace_file(target, text)
-    if written and target == run.path and run.source.has_comments:
-        output.complain(f"{target}: comments after the first line of the plan were not kept")
-    changes = run.normalized.changes
-    if changes:
-        said = summarize(changes)
-    else:
-        said = "written in canonical form, nothing to strip or mark" if written else "already normalized"
-    output.complain(f"{target}: {said}")
+    texts = [run.text(format_name) for run in runs]
+    changed = replace_files(zip(targets, texts, strict=True))
+    for run, target, written in zip(runs, targets, changed, strict=True):
+        in_place = os.path.realpath(target) == os.path.realpath(run.path)
+        if written and in_place and run.source.has_comments:
+            output.complain(f"{target}: comments after the first line of the plan were not kept")
+        if run.normalized.changes:
+            said = summarize(run.normalized.changes)
+        else:
+            said = "written in canonical form, nothing to strip or mark" if written else "already normalized"
+        output.complain(f"{target}: {said}")
 
 
 def _compare(
@@ -309,7 +310,8 @@ def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:
 
     comparison = compare_plans(before, after)
     if comparison.equal:
-        return f"{name}: its text would change (spelling, comments or record; see --diff), its meaning not\n"
+        said = "its text would change (spelling, line ends, comments or record; see --diff), its meaning not"
+        return f"{name}: {said}\n"
     return render_text(name, f"{name} (normalized)", comparison, color=output.use_color(sys.stdout))
 
 
@@ -319,13 +321,13 @@ def _show_changes(output: Output, runs: list[_Run], *, as_json: bool) -> None:
     from hpplan.reports.changes import render_json, render_plain, render_terminal
 
     if as_json:
-        output.result(render_json([(run.path, run.normalized.changes) for run in runs]))
+        output.result(render_json([(run.source.name, run.normalized.changes) for run in runs]))
         return
     color = output.use_color(sys.stdout)
     for run in runs:
         changes = run.normalized.changes
         if color or sys.stdout.isatty():
             width = get_terminal_size().columns
-            output.result(render_terminal(run.path, changes, color=color, width=width))
+            output.result(render_terminal(run.source.name, changes, color=color, width=width))
         else:
-            output.result(render_plain(run.path, changes))
+            output.result(render_plain(run.source.name, changes))

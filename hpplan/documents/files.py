@@ -15,7 +15,7 @@ from hpplan.documents.spelling import unwritable
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
@@ -32,11 +32,19 @@ def replace_file(path: str, text: str) -> bool:
 
     Raises UnusableRequest when the file cannot be written.
     """
+    return replace_files([(path, text)])[0]
+
+
+def replace_files(texts: Iterable[tuple[str, str]]) -> list[bool]:
+    """Do as `replace_file` does with several paths, once the new content of all of them is on disk.
+
+    Where one of them cannot be written, all keep what they have.
+    """
     try:
-        data = text.encode("utf-8")
+        contents = [(path, io.BytesIO(text.encode("utf-8"))) for path, text in texts]
     except UnicodeEncodeError:
         raise unwritable() from None
-    return replace_file_from(path, io.BytesIO(data))
+    return _replace(contents)
 
 
 def replace_file_from(path: str, content: BinaryIO) -> bool:
@@ -44,13 +52,36 @@ def replace_file_from(path: str, content: BinaryIO) -> bool:
 
     Raises UnusableRequest when the file cannot be written.
     """
+    return _replace([(path, content)])[0]
+
+
+def _replace(contents: Iterable[tuple[str, BinaryIO]]) -> list[bool]:
+    with contextlib.ExitStack() as unused:
+        ready = []
+        for path, content in contents:
+            with _named(path):
+                ready.append((path, _prepare(path, content, unused)))
+        changed = []
+        for path, put in ready:
+            with _named(path):
+                changed.append(put())
+        return changed
+
+
+@contextlib.contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Say which file cannot be written, and why."""
     try:
-        return _replace(path, content)
+        yield
     except (OSError, ValueError) as error:
         raise UnusableRequest(f"Cannot write {path}: {why(error)}.") from None
 
 
-def _replace(path: str, content: BinaryIO) -> bool:
+def _prepare(path: str, content: BinaryIO, unused: contextlib.ExitStack) -> Callable[[], bool]:
+    """Return what puts the content in its place and says whether that changed anything.
+
+    `unused` gets what removes a temporary file that never came to be used.
+    """
     try:
         status: os.stat_result | None = os.stat(path)
     except FileNotFoundError:
@@ -58,28 +89,35 @@ def _replace(path: str, content: BinaryIO) -> bool:
     if status is not None and stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError
     if path.startswith(_STREAMS) or (status is not None and not stat.S_ISREG(status.st_mode)):
-        _write_directly(path, content)
-        return True
+        return lambda: _write_directly(path, content)
     target = os.path.realpath(path)
-    if status is not None and status.st_size == content.seek(0, os.SEEK_END) and _is_same(target, content):
-        return False
-    folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f".hpplan-{os.urandom(8).hex()}.tmp")
+    if status is not None:
+        if status.st_size == content.seek(0, os.SEEK_END) and _is_same(target, content):
+            return lambda: False
+        # Whoever may write to the folder could replace a file that is protected against them.
+        if not os.access(target, os.W_OK):
+            raise PermissionError
+    temporary = os.path.join(os.path.dirname(target), f".hpplan-{os.urandom(8).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with open(descriptor, "wb") as stream:
-            if status is not None:
-                _keep_owner_and_mode(descriptor, status)
-            stream.writelines(_pieces(content))
-            stream.flush()
-            os.fsync(descriptor)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _sync_folder(folder)
+    unused.callback(_remove, temporary)
+    with open(descriptor, "wb") as stream:
+        if status is not None:
+            _keep_owner_and_mode(descriptor, status)
+        stream.writelines(_pieces(content))
+        stream.flush()
+        os.fsync(descriptor)
+    return lambda: _rename(temporary, target)
+
+
+def _rename(temporary: str, target: str) -> bool:
+    os.replace(temporary, target)
+    _sync_folder(os.path.dirname(target))
     return True
+
+
+def _remove(temporary: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(temporary)
 
 
 def _pieces(content: BinaryIO) -> Iterator[bytes]:
@@ -88,12 +126,13 @@ def _pieces(content: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
-def _write_directly(path: str, content: BinaryIO) -> None:
+def _write_directly(path: str, content: BinaryIO) -> bool:
     with contextlib.suppress(BrokenPipeError), open(path, "wb", buffering=0) as stream:
         for piece in _pieces(content):
             view = memoryview(piece)
             while view:
                 view = view[stream.write(view) :]
+    return True
 
 
 def _is_same(path: str, content: BinaryIO) -> bool:

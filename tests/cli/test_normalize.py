@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -85,6 +86,8 @@ def test_record(hpplan: Runner) -> None:
 def test_standard_input(hpplan: Runner) -> None:
     """A plan cannot be piped through."""
     assert hpplan("normalize", "-", "--bare", stdin=PLAN.encode()).stdout == BARE
+    text = hpplan("normalize", "-", "--changes", stdin=PLAN.encode()).stdout
+    assert text.startswith("<stdin>: 1 boundary stripped (ep-strip 1)\n")
 
 
 def test_json_in_json_out(hpplan: Runner) -> None:
@@ -174,7 +177,8 @@ def test_check_tells_form_from_content(hpplan: Runner, plan: Path) -> None:
     plan.write_text(BARE.replace("custom: [1, null]", "custom: [ 1, ~ ]"), encoding="utf-8")
     result = hpplan("normalize", "plan.yaml", "--check")
     assert result.status == 1
-    text = "plan.yaml: its text would change (spelling, comments or record; see --diff), its meaning not\n"
+    text = "plan.yaml: its text would change (spelling, line ends, comments or record; see --diff), "
+    text += "its meaning not\n"
     assert result.stdout == text
 
 
@@ -272,6 +276,27 @@ def test_several_plans(hpplan: Runner, plan: Path) -> None:
     assert plan.read_text(encoding="utf-8") == second.read_text(encoding="utf-8") == PLAN
     assert hpplan("normalize", "-w", "--bare", "plan.yaml", "second.yaml").status == 0
     assert plan.read_text(encoding="utf-8") == second.read_text(encoding="utf-8") == BARE
+
+
+def test_several_plans_are_written_together(
+    hpplan: Runner, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some of several plans are written although another cannot be."""
+    second = plan.with_name("second.yaml")
+    second.write_text(PLAN, encoding="utf-8")
+    sync = os.fsync
+    calls: list[int] = []
+
+    def full(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) > 1:
+            raise OSError(28, "No space left on device")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    said = "Error: Cannot write second.yaml: no space left on device.\n"
+    assert hpplan("normalize", "-w", "plan.yaml", "second.yaml") == (2, "", said)
+    assert plan.read_text(encoding="utf-8") == second.read_text(encoding="utf-8") == PLAN
 
 
 def test_rules_file(hpplan: Runner, plan: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from hpplan.documents import files
 from hpplan.documents.reader import read_document
 from hpplan.documents.source import Sources
-from hpplan.documents.writer import replace_file
+from hpplan.documents.writer import replace_file, replace_files
 from hpplan.errors import UnusableRequest
 
 
@@ -44,7 +44,7 @@ def test_mode_is_kept(tmp_path: Path) -> None:
     """A private plan would become readable for everyone, or a shared one private."""
     target = tmp_path / "plan.yaml"
     target.write_text("old")
-    for mode in (0o600, 0o664, 0o444):
+    for mode in (0o600, 0o664, 0o750):
         target.chmod(mode)
         assert replace_file(str(target), f"new {mode}")
         assert stat.S_IMODE(target.stat().st_mode) == mode
@@ -102,6 +102,40 @@ def test_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Monke
         replace_file(str(target), "new")
     assert target.read_text() == "old"
     assert names(tmp_path) == ["plan.yaml"]
+
+
+def test_several_files_change_together_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full at the last of several files would leave the first ones changed."""
+    paths = [tmp_path / name for name in "abc"]
+    for path in paths:
+        path.write_text("old")
+    assert replace_files(
+        (str(path), text) for path, text in zip(paths, ("new", "old", "x"), strict=True)
+    ) == [
+        True,
+        False,
+        True,
+    ]
+    assert [path.read_text() for path in paths] == ["new", "old", "x"]
+    with pytest.raises(
+        UnusableRequest, match=r"^Cannot write .*/missing/c: there is no such file or folder\.$"
+    ):
+        replace_files([(str(paths[0]), "newer"), (str(tmp_path / "missing" / "c"), "newer")])
+    assert [path.read_text() for path in paths] == ["new", "old", "x"]
+    sync = os.fsync
+    calls: list[int] = []
+
+    def full(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) == len(paths):
+            raise OSError(28, "No space left on device")
+        sync(descriptor)
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(UnusableRequest, match=r"^Cannot write .*/c: no space left on device\.$"):
+        replace_files((str(path), "newest") for path in paths)
+    assert [path.read_text() for path in paths] == ["new", "old", "x"]
+    assert names(tmp_path) == ["a", "b", "c"]
 
 
 def test_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +248,9 @@ from hpplan.documents.writer import replace_file
 from hpplan.errors import UnusableRequest
 if os.geteuid() == 0:
     os.setuid(65534)
-for action in (lambda: read_document(sys.argv[1]), lambda: replace_file(sys.argv[2], "x")):
+actions = [lambda: read_document(sys.argv[1])]
+actions += [lambda path=path: replace_file(path, "x") for path in sys.argv[2:]]
+for action in actions:
     try:
         action()
     except UnusableRequest as error:
@@ -223,12 +259,16 @@ for action in (lambda: read_document(sys.argv[1]), lambda: replace_file(sys.argv
 
 
 def test_permission_denied(tmp_path: Path) -> None:
-    """A file of somebody else would end in a traceback."""
+    """A file of somebody else would end in a traceback, or one that is protected be replaced."""
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "plan.yaml").write_text("a: 1")
     secret.chmod(0)
-    paths = (str(secret / "plan.yaml"), str(secret / "other.yaml"))
+    tmp_path.chmod(0o777)
+    protected = tmp_path / "protected.yaml"
+    protected.write_text("a: 1")
+    protected.chmod(0o444)
+    paths = (str(secret / "plan.yaml"), str(secret / "other.yaml"), str(protected))
     command = [sys.executable, "-c", AS_NOBODY, *paths]
     try:
         done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60)
@@ -237,7 +277,9 @@ def test_permission_denied(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         f"Cannot read {paths[0]}: permission denied.",
         f"Cannot write {paths[1]}: permission denied.",
+        f"Cannot write {paths[2]}: permission denied.",
     ]
+    assert protected.read_text() == "a: 1"
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
