@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.errors import InvalidInput
 from hpplan.routing.mesh import mesh_of_plan
-from hpplan.routing.mesh_codes import EP_DOES_NOT_DIVIDE
+from hpplan.routing.mesh_codes import EP_DOES_NOT_DIVIDE, UNUSABLE_AXIS_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Code, Diagnostic
 
-CODES: tuple[Code, ...] = (EP_DOES_NOT_DIVIDE,)
+CODES: tuple[Code, ...] = (EP_DOES_NOT_DIVIDE, UNUSABLE_AXIS_SIZE)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Yield what keeps `parallel_dims` from being a mesh: an ep that does not divide dp x cp x tp."""
+    """Yield what keeps `parallel_dims` from being a mesh: an ep that does not divide it, or too many ranks."""
     plan = subject.plan
     if "parallel_dims" in plan.data:
         try:

@@ -6,19 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from hpplan.checks.registry import all_codes
+from hpplan.checks.registry import CHECKS, all_codes
 from hpplan.checks.run import CheckRun
 from hpplan.documents.reader import read_document
 from hpplan.documents.source import Sources
 from hpplan.errors import InvalidInput
+from hpplan.plan.model import load_plan
+from hpplan.routing import batch_codes, exec_codes, mesh_codes, workload_codes
 
 SAMPLES = Path(__file__).parents[2] / "sample_plans"
-NAMES = {code.name for code in all_codes() if code.id < "HP4"}
+WITHOUT_SAMPLE = {
+    "broken-strategy-plugin",  # of an installed package
+    mesh_codes.DUPLICATE_AXIS.name,  # of `--mesh` alone
+    mesh_codes.WORLD_SIZE_MISMATCH.name,  # of a job
+    *(code.name for code in exec_codes.CODES),  # of ranks that run
+    *(code.name for code in batch_codes.CODES),  # of batches, which are no plans
+    "foreign-routes",  # of two files
+}
+"""What no plan, rules file or routing table has on its own; workloads have samples of their own."""
+
+NAMES = {code.name for code in all_codes()} - {code.name for code in workload_codes.CODES} - WITHOUT_SAMPLE
 BROKEN = [path for path in sorted((SAMPLES / "broken").iterdir()) if path.name.partition(".")[0] in NAMES]
 PLANS = [path for path in BROKEN if ".rules." not in path.name and path.suffix in {".yaml", ".json"}]
-
-WITHOUT_SAMPLE = {"broken-strategy-plugin"}
-"""Needs an installed package."""
 
 
 def findings(plan: Path, rules: Path | None) -> list[tuple[str, str, int, int]]:
@@ -45,9 +54,26 @@ def test_a_broken_sample_has_the_finding_it_is_named_after(plan: Path) -> None:
     assert found[0][2:] > (0, 0)
 
 
-def test_every_code_of_text_plans_and_rules_has_a_sample() -> None:
+def test_every_code_that_a_file_can_have_has_a_sample() -> None:
     """Whoever meets a finding should be able to see a small file that has it."""
-    assert {path.stem for path in PLANS} == NAMES - WITHOUT_SAMPLE
+    assert {path.stem for path in PLANS} == NAMES
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda path: path.name)
+def test_every_check_yields_codes_it_declares(plan: Path) -> None:
+    """`--select` and what waits for a correction know a check's codes only if it declares them."""
+    try:
+        subject = CheckRun().subject(load_plan(read_document(str(plan))))
+    except InvalidInput:
+        return
+    for check in CHECKS:
+        assert {item.code for item in check.check(subject)} <= set(check.CODES)
+
+
+def test_every_broken_sample_is_a_sample_of_something() -> None:
+    """A sample that no test reads may have any finding, or none."""
+    known = {*NAMES, "foreign-routes", *(f"workload-{code.name}" for code in workload_codes.CODES)}
+    assert {path.name.partition(".")[0] for path in (SAMPLES / "broken").iterdir()} <= known
 
 
 @pytest.mark.parametrize("name", ["llama3_8b", "qwen3_moe_30b_a3b", "deepseek_v3", "qwen3_vl_30b_a3b"])
