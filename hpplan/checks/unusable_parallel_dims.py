@@ -18,7 +18,7 @@ CODES: tuple[Code, ...] = (EP_DOES_NOT_DIVIDE, UNUSABLE_AXIS_SIZE)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Yield what keeps `parallel_dims` from being a mesh: an ep that does not divide it, or too many ranks."""
+    """Yield what keeps sizes from being a mesh: an ep that does not divide the ranks, or too many of them."""
     plan = subject.plan
     if "parallel_dims" in plan.data:
         try:
