@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from hpplan.cli.inputs import PATH, refuse_overwriting
-from hpplan.cli.route_inputs import RouteOptions, make_folder, read_route_input, routing_options
+from hpplan.cli.route_inputs import (
+    RankOrAll,
+    RouteOptions,
+    make_folder,
+    read_route_input,
+    routing_options,
+)
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
@@ -22,10 +27,23 @@ if TYPE_CHECKING:
     from hpplan.routing.traffic import Link
 
 
+_SLOWEST, _FASTEST = 1e-6, 1e6
+"""GB/s; beyond them a time in seconds may be no number any more."""
+
+_LONGEST = 1e9
+"""Microseconds of latency."""
+
+
 @click.command("route", short_help="Compute and preview the feature-exchange routing table.")
 @click.argument("path", type=PATH, metavar="INPUT")
 @routing_options
-@click.option("--rank", type=click.IntRange(min=0), metavar="R", help="Show what one global rank does.")
+@click.option(
+    "--rank",
+    type=RankOrAll(),
+    metavar="R",
+    help="Show what one global rank does: what it sends, receives and hands over, and where received rows "
+    "belong; all: what each does.",
+)
 @click.option(
     "--bandwidth", type=float, metavar="GB/S", help="Of a rank's link, in 10^9 bytes/s, for a time estimate."
 )
@@ -65,7 +83,7 @@ def command(
     output: Output,
     /,
     path: str,
-    rank: int | None,
+    rank: int | Literal["all"] | None,
     bandwidth: float | None,
     latency: float | None,
     ranks_per_node: int | None,
@@ -110,7 +128,7 @@ def command(
     name = "standard input" if path == "-" else path
     view = _view(output, found, routing, links, name=name, shown=shown)
     world = view.table.mesh.world_size
-    if rank is not None and rank >= world:
+    if isinstance(rank, int) and rank >= world:
         raise click.BadParameter(f"the mesh has ranks 0 to {world - 1}.", param_hint="'--rank'")
     if export is not None:
         if comparing:
@@ -122,9 +140,15 @@ def command(
 
 
 def _text(
-    view: RouteView, links: Links, chosen: RouteFormat, rank: int | None, screen: Screen, *, comparing: bool
+    view: RouteView,
+    links: Links,
+    chosen: RouteFormat,
+    rank: int | Literal["all"] | None,
+    screen: Screen,
+    *,
+    comparing: bool,
 ) -> str:
-    """Return the table, one rank's part of it, or the ways to move its features."""
+    """Return the table, a rank's part of it or every rank's, or the ways to move its features."""
     if comparing:
         if rank is not None:
             raise click.UsageError("--compare is about all ranks; leave out --rank")
@@ -135,7 +159,7 @@ def _text(
         return chosen.table(view, screen)
     if chosen.rank is None:
         raise click.UsageError(f"--format {chosen.name} shows all ranks; leave out --rank")
-    return chosen.rank(view, rank, screen)
+    return chosen.rank(view, None if rank == "all" else rank, screen)
 
 
 def _view(
@@ -183,14 +207,20 @@ def _link(bandwidth: float | None, latency: float | None) -> Link | None:
             raise click.UsageError("--latency alone gives no time; add --bandwidth")
         return None
     _check_bandwidth(bandwidth, "--bandwidth")
-    if latency is not None and not (math.isfinite(latency) and latency >= 0):
-        raise click.BadParameter(f"{latency} is not a number of microseconds.", param_hint="'--latency'")
+    if latency is not None and not 0 <= latency <= _LONGEST:
+        raise click.BadParameter(
+            f"{latency} is not a number of microseconds from 0 to {_LONGEST:g}.", param_hint="'--latency'"
+        )
     return Link(bandwidth, latency or 0.0)
 
 
 def _check_bandwidth(bandwidth: float, option: str) -> None:
-    if not (math.isfinite(bandwidth) and bandwidth > 0):
+    if not bandwidth > 0:
         raise click.BadParameter(f"{bandwidth} is not a positive number of GB/s.", param_hint=f"'{option}'")
+    if not _SLOWEST <= bandwidth <= _FASTEST:
+        raise click.BadParameter(
+            f"{bandwidth} GB/s is no link's; take {_SLOWEST:g} to {_FASTEST:g}.", param_hint=f"'{option}'"
+        )
 
 
 def _screen(output: Output, output_file: str | None) -> Screen:
@@ -207,7 +237,11 @@ def _screen(output: Output, output_file: str | None) -> Screen:
 
 
 def _export(
-    output: Output, table: RoutingTable, export: str, rank: int | None, output_file: str | None
+    output: Output,
+    table: RoutingTable,
+    export: str,
+    rank: int | Literal["all"] | None,
+    output_file: str | None,
 ) -> None:
     from hpplan.reports import route_nccl, route_param
 
@@ -215,7 +249,7 @@ def _export(
         if rank is not None:
             raise click.UsageError("the nccl-tests matrix has all ranks; leave out --rank")
         _write(output, output_file, route_nccl.render(table))
-    elif rank is not None:
+    elif isinstance(rank, int):
         _write(output, output_file, route_param.render(table, rank))
     elif output_file in {None, "-"}:
         raise click.UsageError("PARAM reads one trace a rank: add --rank R, or -o FOLDER for all of them")

@@ -39,6 +39,18 @@ class FiniteFloat(click.FloatRange):
         return number
 
 
+class RankOrAll(click.IntRange):
+    """A global rank, or `all`."""
+
+    def __init__(self) -> None:
+        """Count ranks from 0."""
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own
+        """Return the rank or `all`, or fail as click does."""
+        return value if value == "all" else super().convert(value, param, ctx)
+
+
 def routing_options(function: F) -> F:
     """Add the options that say what to route: mesh, workload, layout, granularity, assignment, padding."""
     for option in (

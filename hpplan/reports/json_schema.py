@@ -59,6 +59,24 @@ def _routes() -> CoreSchema:
     return ROUTES_SCHEMA
 
 
+def _rank() -> CoreSchema:
+    from hpplan.routing.answer_shapes import RANK_SCHEMA
+
+    return RANK_SCHEMA
+
+
+def _comparison() -> CoreSchema:
+    from hpplan.routing.answer_shapes import COMPARISON_SCHEMA
+
+    return COMPARISON_SCHEMA
+
+
+def _statistics() -> CoreSchema:
+    from hpplan.routing.answer_shapes import STATISTICS_SCHEMA
+
+    return STATISTICS_SCHEMA
+
+
 class DocumentKind(NamedTuple):
     """A kind of document: its name, what it is, what its JSON Schema cannot say, and its model."""
 
@@ -118,6 +136,27 @@ DOCUMENT_KINDS = (
         "Not said here: the digest is that of the content; parents and transfers are those that mesh, "
         "workload and granularity give; what the schema of a workload does not say either.",
         _routes,
+    ),
+    DocumentKind(
+        "rank",
+        "One rank's routes",
+        "What one rank, or each, sends, receives and hands over: `hpplan route --rank`.",
+        "Not said here: amounts are those of the routing table with the same digest.",
+        _rank,
+    ),
+    DocumentKind(
+        "comparison",
+        "Comparison",
+        "The ways to move the same features side by side: `hpplan route --compare`.",
+        "Not said here: amounts are those that mesh and workload give.",
+        _comparison,
+    ),
+    DocumentKind(
+        "statistics",
+        "Statistics",
+        "Each assignment policy over many micro-batches: `hpplan route` on them.",
+        "Not said here: amounts are those that mesh and micro-batches give.",
+        _statistics,
     ),
 )
 """The documents that have a JSON Schema, in the order in which people meet them."""

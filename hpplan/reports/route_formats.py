@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
 
 class RouteFormat(NamedTuple):
-    """How a routing table, and one rank's part of it, are written; `suffixes` choose it for `-o`."""
+    """How a routing table, and a rank's part of it (None: each rank's), are written.
+
+    `suffixes` choose it for `-o`.
+    """
 
     name: str
     suffixes: tuple[str, ...]
     table: Callable[[RouteView, Screen], str]
-    rank: Callable[[RouteView, int, Screen], str] | None
+    rank: Callable[[RouteView, int | None, Screen], str] | None
 
 
 def _text(view: RouteView, screen: Screen) -> str:
@@ -26,10 +29,16 @@ def _text(view: RouteView, screen: Screen) -> str:
     return render(view, screen)
 
 
-def _rank_text(view: RouteView, rank: int, screen: Screen) -> str:
-    from hpplan.reports.route_rank import rank_text
+def _rank_text(view: RouteView, rank: int | None, screen: Screen) -> str:
+    from hpplan.reports.route_rank import every_rank_text, rank_text
 
-    return rank_text(view, rank, screen)
+    return every_rank_text(view, screen) if rank is None else rank_text(view, rank, screen)
+
+
+def _rank_data(view: RouteView, rank: int | None) -> dict[str, Any]:
+    from hpplan.reports.route_rank import every_rank_data, rank_data
+
+    return every_rank_data(view) if rank is None else rank_data(view, rank)
 
 
 def _data(view: RouteView) -> dict[str, Any]:
@@ -45,12 +54,11 @@ def _json(view: RouteView, screen: Screen) -> str:
     return dump_json(_data(view))
 
 
-def _rank_json(view: RouteView, rank: int, screen: Screen) -> str:
+def _rank_json(view: RouteView, rank: int | None, screen: Screen) -> str:
     from hpplan.documents.writer import dump_json
-    from hpplan.reports.route_rank import rank_data
 
     del screen
-    return dump_json(rank_data(view, rank))
+    return dump_json(_rank_data(view, rank))
 
 
 def _yaml(view: RouteView, screen: Screen) -> str:
@@ -61,12 +69,11 @@ def _yaml(view: RouteView, screen: Screen) -> str:
     return dump_yaml(_data(view), KEY_ORDER)
 
 
-def _rank_yaml(view: RouteView, rank: int, screen: Screen) -> str:
+def _rank_yaml(view: RouteView, rank: int | None, screen: Screen) -> str:
     from hpplan.documents.writer import dump_yaml
-    from hpplan.reports.route_rank import rank_data
 
     del screen
-    return dump_yaml(rank_data(view, rank))
+    return dump_yaml(_rank_data(view, rank))
 
 
 def _csv(view: RouteView, screen: Screen) -> str:
@@ -76,12 +83,12 @@ def _csv(view: RouteView, screen: Screen) -> str:
     return render(view)
 
 
-def _rank_csv(view: RouteView, rank: int, screen: Screen) -> str:
+def _rank_csv(view: RouteView, rank: int | None, screen: Screen) -> str:
     from hpplan.reports.route_csv import to_csv
-    from hpplan.reports.route_rank import rank_rows
+    from hpplan.reports.route_rank import every_rank_rows, rank_rows
 
     del screen
-    return to_csv(rank_rows(view, rank))
+    return to_csv(every_rank_rows(view) if rank is None else rank_rows(view, rank))
 
 
 def _html(view: RouteView, screen: Screen) -> str:

@@ -1,4 +1,4 @@
-"""One rank's part of the routes: what it holds, sends, receives and hands over, as text and as data."""
+"""What one rank, or each, holds, sends, receives and hands over, as text and as data."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hpplan.reports.route_facts import setting_of
 from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
+    from hpplan.reports.route_facts import Facts
     from hpplan.reports.route_view import RouteView
     from hpplan.reports.screen import Screen
     from hpplan.routing.rank_route import RankRoute
@@ -24,12 +25,16 @@ MOST_LISTED = 64
 
 def rank_text(view: RouteView, rank: int, screen: Screen) -> str:
     """Return one rank's part as text."""
+    return _part(view, rank, screen, setting_of(view))
+
+
+def _part(view: RouteView, rank: int, screen: Screen, setting: Facts) -> str:
     route = view.table.rank_route(rank)
     if route is None:
         return screen.facts([("rank", f"{rank}: {_idle(view, rank)}")])
     row_bytes = view.traffic.row_bytes
     group = route.group_ranks
-    parts = [screen.facts([*setting_of(view), *_facts(view, route)])]
+    parts = [screen.facts([*setting, *_facts(view, route)])]
     for title, headers, rows in (
         (
             "Sends, in wire order",
@@ -101,9 +106,42 @@ def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
     }
 
 
+def every_rank_text(view: RouteView, screen: Screen) -> str:
+    """Return each rank's part as text, one after the other."""
+    _check_size(view)
+    parts = [screen.facts(setting_of(view))]
+    parts += [_part(view, rank, screen, []) for rank in range(view.table.mesh.world_size)]
+    return "\n".join(part.strip("\n") + "\n" for part in parts)
+
+
+def every_rank_data(view: RouteView) -> dict[str, Any]:
+    """Return each rank's part as one document."""
+    _check_size(view)
+    return {"ranks": [rank_data(view, rank) for rank in range(view.table.mesh.world_size)]}
+
+
+def every_rank_rows(view: RouteView) -> list[list[object]]:
+    """Return each rank's part as the lines of a CSV file, with the rank in front."""
+    _check_size(view)
+    lines: list[list[object]] = [["rank", *HEADER]]
+    for rank in range(view.table.mesh.world_size):
+        lines.extend([rank, *line] for line in rank_rows(view, rank)[1:])
+    return lines
+
+
+def _check_size(view: RouteView) -> None:
+    """Raise UnusableRequest where positions, or the splits of each rank, would be too many to list."""
+    ranks = view.traffic.ranks
+    if max(view.traffic.rows, ranks * view.table.mesh.parent_size) > MOST_POSITIONS:
+        raise UnusableRequest(f"what all {ranks:,} ranks do is too much to list; give --rank R for one")
+
+
+HEADER = ("what", "peer", "item_id", "row_start", "row_stop", "offset")
+
+
 def rank_rows(view: RouteView, rank: int) -> list[list[object]]:
     """Return one rank's part as the lines of a CSV file, the header first."""
-    lines: list[list[object]] = [["what", "peer", "item_id", "row_start", "row_stop", "offset"]]
+    lines: list[list[object]] = [[*HEADER]]
     route = view.table.rank_route(rank)
     if route is None:
         return lines
@@ -121,18 +159,19 @@ def _idle(view: RouteView, rank: int) -> str:
     return f"on pipeline stage {stage}; only stage 0 exchanges"
 
 
-def _facts(view: RouteView, route: RankRoute) -> list[tuple[str, str]]:
+def _facts(view: RouteView, route: RankRoute) -> Facts:
     at = view.table.mesh.coordinates(route.global_rank)
     where = ", ".join(f"{axis} {at[axis]}" for axis in view.table.mesh.axes)
     tokens = ", ".join(f"{start} to {stop - 1}" for start, stop in _tokens(view, route))
     others = f", as {route.copies - 1} other ranks do" if route.copies > 1 else ""
     items = ", ".join(map(str, (item for item, _ in route.bucket)))
+    many = "item" if len(route.bucket) == 1 else "items"
     own = route.input_splits[route.group_rank]
     return [
         ("rank", f"{route.global_rank}: {where or 'the only one'}; rank {route.group_rank} of its group"),
         ("group", _group(route)),
         ("holds", f"tokens {tokens}{' with padding' if view.table.fitted.moves_tokens else ''}{others}"),
-        ("encodes", f"items {items}: {plural(route.rows_produced, 'row')}" if items else "nothing"),
+        ("encodes", f"{many} {items}: {plural(route.rows_produced, 'row')}" if items else "nothing"),
         ("sends", f"{plural(route.rows_sent - own, 'row')} to others, keeps {own:,}"),
         ("receives", f"{plural(route.rows_received - own, 'row')} from others"),
         ("input splits", _splits(route, route.input_splits)),

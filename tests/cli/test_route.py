@@ -96,6 +96,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the working directory of the test, with a workload and a plan."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "batch.yaml").write_text(WORKLOAD, encoding="utf-8")
+    (tmp_path / "plain.yaml").write_text(WORKLOAD.partition("buckets")[0], encoding="utf-8")
     (tmp_path / "plan.yaml").write_text(PLAN, encoding="utf-8")
     indented = "".join(f"  {line}\n" for line in WORKLOAD.splitlines())
     (tmp_path / "full.yaml").write_text(f"{PLAN}feature_exchange:\n{indented}", encoding="utf-8")
@@ -199,6 +200,29 @@ def test_one_rank(hpplan: Runner) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_every_rank(hpplan: Runner) -> None:
+    """What --rank all says of a rank is not what --rank R says of it, or leaves a rank out."""
+    mesh = ("--mesh", "pp=2,cp=2,tp=2,sp")
+
+    def shown(rank: str, name: str) -> str:
+        return hpplan("route", "batch.yaml", *mesh, "--rank", rank, "--format", name).stdout
+
+    alone = [json.loads(shown(str(rank), "json")) for rank in range(8)]
+    assert json.loads(shown("all", "json")) == yaml.safe_load(shown("all", "yaml")) == {"ranks": alone}
+    lines = shown("all", "csv").splitlines()
+    assert lines == [
+        f"{rank},{line}" if rank >= 0 else f"rank,{line}"
+        for rank in range(-1, 8)
+        for line in shown(str(max(rank, 0)), "csv").splitlines()[rank >= 0 : None if rank >= 0 else 1]
+    ]
+    text = shown("all", "table")
+    assert text.count("granularity") == 1
+    assert [line.split()[1] for line in text.splitlines() if line.startswith("rank ")] == [
+        "0:", "1:", "2:", "3:", "4:", "5:", "6:", "7:",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("folder")
 def test_rank_of_a_later_stage(hpplan: Runner) -> None:
     """A rank that does not exchange is shown with another's routes, or ends in a traceback."""
     result = hpplan("route", "batch.yaml", "--mesh", "pp=2,cp=2,tp=2,sp", "--rank", "5")
@@ -256,9 +280,20 @@ REFUSALS: list[tuple[list[str], int, str]] = [
     (["batch.yaml", *MESH, "--cp-layout", "striped"], 2, "'striped' is not one of contiguous, zigzag"),
     (["batch.yaml", *MESH, "--format", "xml"], 2, "'xml' is not one of table, json, yaml, csv"),
     (["batch.yaml", *MESH, "--rank", "4"], 2, "the mesh has ranks 0 to 3"),
-    (["batch.yaml", *MESH, "--rank", "-1"], 2, "--rank"),
+    (["batch.yaml", *MESH, "--rank", "-1"], 2, "-1 is not in the range x>=0"),
+    (["batch.yaml", *MESH, "--rank", "1.0"], 2, "'1.0' is not a valid"),
+    (["batch.yaml", *MESH, "--rank", "9" * 5000], 2, "is not a valid"),
+    (["batch.yaml", *MESH, "--rank", "all", "--format", "svg"], 2, "leave out --rank"),
+    (
+        ["plain.yaml", "--mesh", "cp=128,tp=64,sp", "--pad", "--rank", "all"],
+        2,
+        "what all 8,192 ranks do is too much to list; give --rank R for one",
+    ),
     (["batch.yaml", *MESH, "--bandwidth", "0"], 2, "not a positive number"),
     (["batch.yaml", *MESH, "--bandwidth", "nan"], 2, "not a positive number"),
+    (["batch.yaml", *MESH, "--bandwidth", "5e-324", "--format", "json"], 2, "5e-324 GB/s is no link's"),
+    (["batch.yaml", *MESH, "--bandwidth", "1e400"], 2, "inf GB/s is no link's; take 1e-06 to 1e+06"),
+    (["batch.yaml", *MESH, "--bandwidth", "1", "--latency", "nan"], 2, "nan is not a number of microsec"),
     (["batch.yaml", *MESH, "--bandwidth", "1", "--latency", "-1"], 2, "not a number of microseconds"),
     (["batch.yaml", *MESH, "--latency", "1"], 2, "add --bandwidth"),
     (["batch.yaml", *MESH, "--export", "param"], 2, "add --rank R, or -o FOLDER"),

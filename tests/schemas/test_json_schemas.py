@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -20,6 +20,9 @@ from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_document import routes_to_data
 from hpplan.routing.workload import load_workload
+
+if TYPE_CHECKING:
+    from conftest import Runner
 
 ROOT = Path(__file__).parents[2]
 SAMPLE_PLANS = ROOT / "sample_plans"
@@ -170,6 +173,39 @@ def test_routing_table_of_a_sample_is_valid() -> None:
     assert faults("routes", table) == []
     table["digest"] = "sha256:0"
     assert faults("routes", table) == [["digest"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("rank", ["--rank", "3"]),
+        ("rank", ["--rank", "40"]),
+        ("rank", ["--rank", "all"]),
+        ("comparison", ["--compare"]),
+        (
+            "comparison",
+            ["--compare", "--ranks-per-node", "8", "--bandwidth", "50", "--node-bandwidth", "400"],
+        ),
+        ("statistics", []),
+        ("statistics", ["--bandwidth", "50", "--cost", "rows^2"]),
+    ],
+)
+def test_answers_of_route_are_valid(name: str, arguments: list[str], hpplan: Runner, tmp_path: Path) -> None:
+    """A failure means that a program which checks what `hpplan route` answers turns it down."""
+    path = SAMPLE_PLANS / "workloads" / "qwen3_vl_30b_a3b.mixed.yaml"
+    if name == "statistics":
+        workload = read_document(str(path)).data
+        path = tmp_path / "many.json"
+        path.write_text(json.dumps({"micro_batches": [workload, workload]}), encoding="utf-8")
+    mesh = ("--mesh", "pp=2,dp=2,cp=2,tp=8,ep=4")
+    answer = hpplan("route", str(path), *mesh, *arguments, "--format", "json")
+    data = json.loads(answer.stdout)
+    assert faults(name, data) == []
+    for field in data:
+        # Every field is known, and missed where it is not there.
+        assert faults(name, {**data, f"{field}s": data[field]}) != []
+        without = {key: value for key, value in data.items() if key != field}
+        assert faults(name, without) != []
 
 
 def test_plan_schema_requires_the_two_fields() -> None:
