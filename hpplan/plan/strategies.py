@@ -172,13 +172,13 @@ def installed_strategies() -> tuple[Strategy, ...]:
     owners = {strategy.target: "hpplan" for strategy in BUILT_IN}
     found: list[Strategy] = []
     problems: list[Diagnostic] = []
-    for name, data in _installed(problems):
+    for name, owner, data in _installed(problems):
         place = Place(f"entry point {name}")
         items = data if isinstance(data, list | tuple) else [data]
         shape = list(check_shape(_validator(), {"strategies": list(items)}, place))
         if shape:
             problems += (
-                Diagnostic(BROKEN_STRATEGY_PLUGIN, f"{problem.message} in the entry point '{name}'", place)
+                Diagnostic(BROKEN_STRATEGY_PLUGIN, f"{problem.message} in {owner}", place)
                 for problem in shape
             )
             continue
@@ -187,46 +187,52 @@ def installed_strategies() -> tuple[Strategy, ...]:
                 problems.append(
                     Diagnostic(
                         STRATEGY_CLASH,
-                        f"the strategy '{strategy.target}' of the entry point '{name}' "
+                        f"the strategy '{strategy.target}' of {owner} "
                         f"is already declared by {owners[strategy.target]}",
                         place,
                         hint="give it another target, or uninstall one of the two packages",
                     )
                 )
-            owners.setdefault(strategy.target, f"the entry point '{name}'")
+            owners.setdefault(strategy.target, owner)
             found.append(strategy)
     if problems:
         raise InvalidInput(problems)
     return tuple(found)
 
 
-def _installed(problems: list[Diagnostic]) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the content of each entry point, in the order of names."""
+def _installed(problems: list[Diagnostic]) -> Iterator[tuple[str, str, Any]]:
+    """Yield name, owner and content of each entry point, in the order of names."""
     if not _some_package_declares_strategies():
         return
     from importlib.metadata import entry_points
 
-    for point in sorted(entry_points(group="hpplan.strategies"), key=lambda point: (point.name, point.value)):
+    points = [
+        (point.name, point.dist.name if point.dist else "an unknown package", point)
+        for point in entry_points(group="hpplan.strategies")
+    ]
+    for name, package, point in sorted(points):
         content, failure = _load(point)
+        owner = f"the entry point '{name}' of {package}"
         if failure is None:
-            yield point.name, content
+            yield name, owner, content
         else:
             problems.append(
                 Diagnostic(
                     BROKEN_STRATEGY_PLUGIN,
-                    f"the entry point '{point.name}' ({point.value}) does not load: {failure}",
-                    Place(f"entry point {point.name}"),
+                    f"{owner} ({point.value}) does not load: {failure}",
+                    Place(f"entry point {name}"),
                     hint="correct or uninstall the package that declares it",
                 )
             )
 
 
-def _load(point: EntryPoint) -> tuple[Any, Exception | None]:
+def _load(point: EntryPoint) -> tuple[Any, str | None]:
+    """Return the content of an entry point, or why it does not load."""
     try:
         content = point.load()
         return content() if callable(content) else content, None
-    except Exception as error:  # noqa: BLE001 - foreign code may raise anything while it is imported
-        return None, error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything while it is imported
+        return None, str(error) or type(error).__name__
 
 
 def _some_package_declares_strategies() -> bool:

@@ -72,12 +72,12 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def install(folder: Path, name: str, content: str) -> None:
-    """Lay down a package `name` whose module declares `STRATEGY`."""
+def install(folder: Path, name: str, content: str, point: str | None = None) -> None:
+    """Lay down a package `name` whose module declares `STRATEGY`; `point` names the entry point."""
     info = folder / f"{name}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-    points = f"[hpplan.strategies]\n{name} = {name}_module:STRATEGY\n"
+    points = f"[hpplan.strategies]\n{point or name} = {name}_module:STRATEGY\n"
     (info / "entry_points.txt").write_text(points, encoding="utf-8")
     (folder / f"{name}_module.py").write_text(content, encoding="utf-8")
 
@@ -102,6 +102,7 @@ def test_installed_package_adds_strategies(package: Path, wrap: str) -> None:
         ("clash_built_in", f'STRATEGY = {{"target": "{EP}", "kind": "moe_ep_routed"}}', "HP306"),
         ("twice", 'STRATEGY = [{"target": "a", "kind": "k"}, {"target": "a", "kind": "k"}]', "HP306"),
         ("raises", "raise RuntimeError('no')", "HP307"),
+        ("leaves", "raise SystemExit", "HP307"),
         ("nameless", "OTHER = 1", "HP307"),
         ("mistyped", "STRATEGY = {'target': 1, 'kind': 'k'}", "HP307"),
         ("number", "STRATEGY = 7", "HP307"),
@@ -114,3 +115,14 @@ def test_broken_packages(package: Path, name: str, content: str, code: str) -> N
         installed_strategies()
     assert [item.code.id for item in caught.value.diagnostics] == [code]
     assert name in caught.value.diagnostics[0].message
+
+
+def test_clash_names_both_packages(package: Path) -> None:
+    """Nobody could tell which of two packages to uninstall."""
+    for name in ("one", "other"):
+        install(package, name, 'STRATEGY = {"target": "a.b", "kind": "k"}', point="moe")
+    with pytest.raises(InvalidInput) as caught:
+        installed_strategies()
+    (found,) = caught.value.diagnostics
+    said = "the strategy 'a.b' of the entry point 'moe' of other is already declared by"
+    assert found.message == f"{said} the entry point 'moe' of one"
