@@ -46,15 +46,3 @@ def complete_passes(ctx: click.Context, param: click.Parameter, incomplete: str)
     if param.name == "print_after":
         names.append("all")
     return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(word)]
-
-
-def complete_documents(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the kinds of documents that have a JSON Schema and begin with a word."""
-    del ctx, param
-    from hpplan.reports.json_schema import DOCUMENT_KINDS
-
-    return [
-        CompletionItem(kind.name, help=kind.title)
-        for kind in DOCUMENT_KINDS
-        if kind.name.startswith(incomplete)
-    ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from hpplan.cli.inputs import PATH, refuse_overwriting
+from hpplan.cli.names import ROUTE_FORMAT
 from hpplan.cli.route_inputs import (
     RankOrAll,
     RouteOptions,
@@ -67,6 +68,7 @@ _LONGEST = 1e9
 @click.option(
     "--format",
     "format_name",
+    type=ROUTE_FORMAT,
     metavar="F",
     help="table, json, yaml, csv, html (a page) or svg (its heat map). Default: by the name of FILE, "
     "else table.",
@@ -103,12 +105,9 @@ def command(
     --assign, as table, json or yaml; --micro-batch K routes one of them. --format
     csv, html or svg, --export, --rank and --compare need a single micro-batch.
     """
-    from hpplan.reports.route_formats import FORMATS, format_of
+    from hpplan.reports.route_formats import format_of
 
     chosen = format_of(format_name, output_file)
-    if chosen is None:
-        known = ", ".join(one.name for one in FORMATS)
-        raise click.BadParameter(f"'{format_name}' is not one of {known}.", param_hint="'--format'")
     if export is not None and format_name is not None:
         raise click.UsageError("--export has a format of its own; leave out --format")
     links = _links(bandwidth, latency, ranks_per_node, node_bandwidth)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from hpplan.cli.inputs import PATH, only_one_standard_input
+from hpplan.cli.names import CP_LAYOUT, GRANULARITY, POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,17 +75,22 @@ def routing_options(function: F) -> F:
         ),
         click.option(
             "--assign",
+            type=POLICY,
             metavar="POLICY",
             help="How items are assigned where the workload has no buckets: lpt (default), round-robin, "
             "contiguous or local. A micro-batch picked out of several is assigned anew.",
         ),
         click.option(
             "--granularity",
+            type=GRANULARITY,
             metavar="[record|row]",
             help="Send whole records to each destination (record, the default), or only owned rows (row).",
         ),
         click.option(
-            "--cp-layout", metavar="[contiguous|zigzag]", help="The CP layout, instead of the workload's."
+            "--cp-layout",
+            type=CP_LAYOUT,
+            metavar="[contiguous|zigzag]",
+            help="The CP layout, instead of the workload's.",
         ),
         click.option(
             "--workload",
@@ -111,29 +117,12 @@ class RouteOptions:
     mesh_text: str | None = None
     workload_file: str | None = None
     cp_layout: str | None = None
-    granularity: str | None = None
+    granularity: Granularity | None = None
     assign: str | None = None
     cost: Cost | None = None
     load_factor: float | None = None
     micro_batch: int | None = None
     pad: bool = False
-
-    def check(self, path: str) -> None:
-        """Refuse names that do not exist; `path` is INPUT."""
-        from hpplan.routing.assignment import POLICIES
-        from hpplan.routing.layouts import LAYOUTS
-        from hpplan.routing.transfers import GRANULARITIES
-
-        only_one_standard_input((path, self.workload_file))
-        for option, value, known in (
-            ("--cp-layout", self.cp_layout, [layout.name for layout in LAYOUTS]),
-            ("--granularity", self.granularity, list(GRANULARITIES)),
-            ("--assign", self.assign, [policy.name for policy in POLICIES]),
-        ):
-            if value is not None and value not in known:
-                raise click.BadParameter(
-                    f"'{value}' is not one of {', '.join(known)}.", param_hint=f"'{option}'"
-                )
 
     def given(self) -> list[str]:
         """Return the names of the options that were given."""
@@ -156,12 +145,11 @@ class RouteOptions:
         from hpplan.routing.assignment.base import LOAD_FACTOR
         from hpplan.routing.routes import plan_routes
 
-        granularity: Granularity = "row" if self.granularity == "row" else "record"
         try:
             return plan_routes(
                 mesh,
                 workload,
-                granularity,
+                self.granularity or "record",
                 self.assign or "lpt",
                 cost=self.cost or "rows",
                 load_factor=LOAD_FACTOR if self.load_factor is None else self.load_factor,
@@ -197,7 +185,7 @@ def read_route_input(
     from hpplan.documents.reader import read_document
     from hpplan.routing.routes_document import is_routes, load_routes
 
-    options.check(path)
+    only_one_standard_input((path, options.workload_file))
     document = read_document(path, output.sources)
     if is_routes(document.data):
         given = options.given()
@@ -228,7 +216,6 @@ def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTabl
 
 def routes_of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> RoutingTable:
     """Plan the routes of a plan's workload."""
-    options.check(path)
     mesh, found = _of_plan(output, path, document, options)
     if len(found.workloads) > 1:
         raise _pick_one(len(found.workloads))

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hpplan.cli.completion import complete_documents
+from hpplan.cli.inputs import PATH
+from hpplan.cli.names import DOCUMENT
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
 
 
-@click.command(name="schema")
-@click.argument("name", required=False, shell_complete=complete_documents)
-@click.option("-o", "--output", "path", metavar="FILE", help="Write FILE instead of standard output.")
+@click.command("schema", short_help="Print the JSON Schema of a kind of document.")
+@click.argument("name", required=False, type=DOCUMENT, metavar="[NAME]")
+@click.option("-o", "--output", "path", type=PATH, metavar="FILE", help="Write to FILE.")
 @click.pass_obj
 def command(output: Output, name: str | None, path: str | None) -> None:
     """Print the JSON Schema of the document kind NAME; without NAME, list the kinds.
@@ -28,12 +29,8 @@ def command(output: Output, name: str | None, path: str | None) -> None:
     if name is None:
         text = "".join(f"{kind.name:15}{kind.description}\n" for kind in DOCUMENT_KINDS)
     else:
-        kind = next((kind for kind in DOCUMENT_KINDS if kind.name == name), None)
-        if kind is None:
-            known = ", ".join(kind.name for kind in DOCUMENT_KINDS)
-            raise click.BadParameter(f"'{name}' is none of {known}.", param_hint="NAME")
-        text = render(kind)
-    if path is None:
+        text = render(next(kind for kind in DOCUMENT_KINDS if kind.name == name))
+    if path is None or path == "-":
         output.result(text)
         return
     from hpplan.documents.writer import replace_file

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from hpplan.cli.inputs import PATH, only_one_standard_input, refuse_overwriting
+from hpplan.cli.names import CP_LAYOUT, DTYPE, FAMILY, POLICY, none_of
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
+    from hpplan.routing.batch.buckets import Encoders
     from hpplan.routing.families.base import Family
     from hpplan.routing.mesh import Mesh
 
@@ -56,7 +58,9 @@ class _Command(click.Command):
 
 @click.command("workload", cls=_Command, short_help="Make workloads from the samples that a data loader has.")
 @click.argument("batch_files", nargs=-1, required=True, type=PATH, metavar="BATCH...")
-@click.option("--model", "family_name", required=True, metavar="FAMILY", help="Model family; see below.")
+@click.option(
+    "--model", "family_name", type=FAMILY, required=True, metavar="FAMILY", help="Model family; see below."
+)
 @click.option("--image-id", type=TOKEN, metavar="ID", help="Placeholder token of an image.")
 @click.option("--video-id", type=TOKEN, metavar="ID", help="Placeholder token of a video.")
 @click.option(
@@ -67,7 +71,7 @@ class _Command(click.Command):
     help="Another number than the family's published one, as --set max_pixels=1003520. Repeatable.",
 )
 @click.option("--feature-width", type=POSITIVE, metavar="N", help="Columns of a feature row.")
-@click.option("--dtype", metavar="T", help="bfloat16, float16, float32 or float64.")
+@click.option("--dtype", type=DTYPE, metavar="T", help="bfloat16, float16, float32 or float64.")
 @click.option("--payloads", type=POSITIVE, metavar="N", help="Tensors that travel on the same routes.")
 @click.option("--micro-batch", type=POSITIVE, metavar="N", help="Samples of a micro-batch. Default: all.")
 @click.option(
@@ -77,7 +81,13 @@ class _Command(click.Command):
     help="Pack samples as documents into one batch row of LENGTH tokens a micro-batch.",
 )
 @click.option("--seq-length", type=POSITIVE, metavar="N", help="Tokens of a batch row. Default: the longest.")
-@click.option("--cp-layout", metavar="LAYOUT", help="contiguous (default) or zigzag.")
+@click.option(
+    "--cp-layout",
+    type=CP_LAYOUT,
+    default="contiguous",
+    metavar="LAYOUT",
+    help="contiguous (default) or zigzag.",
+)
 @click.option(
     "--pad/--no-pad",
     default=True,
@@ -87,7 +97,9 @@ class _Command(click.Command):
 @click.option("--encoder-ranks", type=RANKS, metavar="N", help="Fill buckets for N encoder ranks.")
 @click.option("--mesh", "mesh_text", metavar="SPEC", help="Fill buckets for this mesh: dp=2,cp=2,tp=4,sp.")
 @click.option("--encoder-cp-size", type=RANKS, default=1, metavar="N", help="Ranks that encode one bucket.")
-@click.option("--assign", "policy", metavar="POLICY", help="How buckets are filled; as in hpplan route.")
+@click.option(
+    "--assign", "policy", type=POLICY, metavar="POLICY", help="How buckets are filled; as in hpplan route."
+)
 @click.option("--replicas", is_flag=True, help="Give each data-parallel replica of --mesh its own samples.")
 @click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
 @click.option(
@@ -110,7 +122,7 @@ def command(
     micro_batch: int | None,
     pack: int | None,
     seq_length: int | None,
-    cp_layout: str | None,
+    cp_layout: str,
     encoder_ranks: int | None,
     mesh_text: str | None,
     encoder_cp_size: int,
@@ -142,15 +154,14 @@ def command(
     )
     refuse_overwriting(output_file, batch_files)
     from hpplan.cli.workload_run import WorkloadRun
-    from hpplan.routing.batch.buckets import Encoders
     from hpplan.routing.batch.grouping import grouped, packed
     from hpplan.routing.batch.micro_batch import Settings
-    from hpplan.routing.layouts import LAYOUTS, layout_named
+    from hpplan.routing.layouts import layout_named
 
     given = {"image_id": image_id, "video_id": video_id, "feature_width": feature_width, "dtype": dtype}
     family = _family(family_name, settings, {**given, "payloads": payloads})
     mesh = _mesh(mesh_text)
-    layout = layout_named(_one_of("--cp-layout", cp_layout, [one.name for one in LAYOUTS]))
+    layout = layout_named(cp_layout)
     common = Settings(
         family.feature_width,
         family.dtype,
@@ -161,15 +172,7 @@ def command(
         seq_length,
         mesh.dp if replicas and mesh is not None else None,
     )
-    ranks = encoder_ranks if mesh is None else mesh.parent_size
-    encoders = None
-    if ranks is not None:
-        if ranks % encoder_cp_size:
-            raise click.BadParameter(
-                f"{encoder_cp_size} does not divide the {ranks} ranks that encode",
-                param_hint="'--encoder-cp-size'",
-            )
-        encoders = Encoders(_policy(policy, mesh), ranks // encoder_cp_size, mesh)
+    encoders = _encoders(policy, mesh, encoder_ranks, encoder_cp_size)
     run = WorkloadRun(output, family, encoders)
     samples = run.samples(batch_files)
     if pack is None:
@@ -210,15 +213,16 @@ def _check_options(
 
 def _family(name: str, settings: tuple[str, ...], given: dict[str, object]) -> Family:
     """Return the family with its options set."""
-    from hpplan.routing.families import FAMILIES, family_named
+    from hpplan.routing.families import family_named
     from hpplan.routing.workload_shape import DTYPES
 
-    family = family_named(_one_of("--model", name, [one.name for one in FAMILIES]))
+    family = family_named(name)
     options = family.options()
     values: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
     for setting in settings:
         option, equals, text = setting.partition("=")
-        _one_of("--set", option, list(options))
+        if option not in options:
+            raise _bad_setting(none_of(option, options))
         if option in values:
             own = f"--{option.replace('_', '-')}"
             twice = f"{own} and --set" if given.get(option) is not None else "--set twice"
@@ -228,12 +232,13 @@ def _family(name: str, settings: tuple[str, ...], given: dict[str, object]) -> F
         except ValueError:
             equals = ""
         if not equals:
-            raise click.BadParameter(f"'{setting}' is no NAME=VALUE with a number", param_hint="'--set'")
+            raise _bad_setting(f"'{setting}' is no NAME=VALUE with a number")
     try:
         made = family(**values)
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="'--set'") from None
-    _one_of("--dtype", made.dtype, list(DTYPES))
+        raise _bad_setting(str(error)) from None
+    if made.dtype not in DTYPES:
+        raise _bad_setting(none_of(made.dtype, DTYPES))
     shared = family.image_id == family.video_id >= 0
     if made.image_id == made.video_id >= 0 and not shared:
         raise click.UsageError(
@@ -242,31 +247,31 @@ def _family(name: str, settings: tuple[str, ...], given: dict[str, object]) -> F
     return made
 
 
+def _bad_setting(message: str) -> click.BadParameter:
+    return click.BadParameter(message, param_hint="'--set'")
+
+
 def _mesh(text: str | None) -> Mesh | None:
     from hpplan.routing.mesh import parse_mesh
 
     return None if text is None else parse_mesh(text)
 
 
-def _policy(name: str | None, mesh: Mesh | None) -> str:
+def _encoders(
+    policy: str | None, mesh: Mesh | None, encoder_ranks: int | None, encoder_cp_size: int
+) -> Encoders | None:
+    """Return who encodes, None where no buckets are wanted."""
     from hpplan.routing.assignment import POLICIES
+    from hpplan.routing.batch.buckets import Encoders
 
-    if name is None:
-        return POLICIES[0].name
-    _one_of("--assign", name, [policy.name for policy in POLICIES])
-    if name == "local" and mesh is None:
+    ranks = encoder_ranks if mesh is None else mesh.parent_size
+    if ranks is None:
+        return None
+    if policy == "local" and mesh is None:
         raise click.UsageError("--assign local needs --mesh, to know where the rows are needed")
-    return name
-
-
-def _one_of(option: str, given: str | None, known: list[str]) -> str:
-    """Return what was given, else the first of those that are known; suggest the nearest otherwise."""
-    from difflib import get_close_matches
-
-    if given is None:
-        return known[0]
-    if given not in known:
-        near = get_close_matches(given, known, 1)
-        ask = f"; did you mean '{near[0]}'?" if near else ""
-        raise click.BadParameter(f"'{given}' is none of {', '.join(known)}{ask}", param_hint=f"'{option}'")
-    return given
+    if ranks % encoder_cp_size:
+        raise click.BadParameter(
+            f"{encoder_cp_size} does not divide the {ranks} ranks that encode",
+            param_hint="'--encoder-cp-size'",
+        )
+    return Encoders(policy or POLICIES[0].name, ranks // encoder_cp_size, mesh)

@@ -116,11 +116,8 @@ FORMATS: tuple[RouteFormat, ...] = (
 """Every format; the first is the default."""
 
 
-def format_of(name: str | None, path: str | None) -> RouteFormat | None:
-    """Return the format of that name, else the one that a file's name asks for, else the default.
-
-    None when there is no format of that name.
-    """
+def format_of(name: str | None, path: str | None) -> RouteFormat:
+    """Return the format of that name, else the one that a file's name asks for, else the default."""
     if name is not None:
-        return next((one for one in FORMATS if one.name == name), None)
+        return next(one for one in FORMATS if one.name == name)
     return next((one for one in FORMATS if path and path.endswith(one.suffixes or "/")), FORMATS[0])

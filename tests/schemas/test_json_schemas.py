@@ -62,6 +62,13 @@ def test_committed_schemas_are_fresh(kind: DocumentKind) -> None:
     assert (ROOT / "schemas" / f"{kind.name}.schema.json").read_text(encoding="utf-8") == render(kind)
 
 
+def test_a_dash_is_standard_output(hpplan: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file called `-` turns up, and nothing on standard output."""
+    monkeypatch.chdir(tmp_path)
+    assert hpplan("schema", "plan", "-o", "-").stdout == hpplan("schema", "plan").stdout
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_schema_is_left_over() -> None:
     """A failure means that a schema in the folder belongs to no kind of document."""
     names = {path.name for path in (ROOT / "schemas").iterdir()}

@@ -1,0 +1,99 @@
+"""Options whose values are names, looked up where what they name is declared once one is typed."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+class Name(click.types.StringParamType):
+    """One of several names; importing what they name takes too long for `--help`."""
+
+    name = "name"
+
+    def __init__(self, described: Callable[[], dict[str, str]]) -> None:
+        """Take what returns the names, each with words about it or none."""
+        self._described = described
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 - click's own
+        """Return the name, or fail as click does and suggest the nearest."""
+        known = self._described()
+        if value not in known:
+            self.fail(none_of(value, known), param, ctx)
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that begin with a word."""
+        del ctx, param
+        return [
+            CompletionItem(name, help=words or None)
+            for name, words in self._described().items()
+            if name.startswith(incomplete)
+        ]
+
+
+def none_of(value: str, known: Iterable[str]) -> str:
+    """Say that a value is none of the known names, and which of them is nearest."""
+    names = list(known)
+    near = get_close_matches(value, names, 1)
+    ask = f"; did you mean '{near[0]}'?" if near else ""
+    return f"'{value}' is none of {', '.join(names)}{ask}"
+
+
+def _policies() -> dict[str, str]:
+    from hpplan.routing.assignment import POLICIES
+
+    return {policy.name: "" for policy in POLICIES}
+
+
+def _layouts() -> dict[str, str]:
+    from hpplan.routing.layouts import LAYOUTS
+
+    return {layout.name: "" for layout in LAYOUTS}
+
+
+def _granularities() -> dict[str, str]:
+    from hpplan.routing.transfers import GRANULARITIES
+
+    return dict.fromkeys(GRANULARITIES, "")
+
+
+def _dtypes() -> dict[str, str]:
+    from hpplan.routing.workload_shape import DTYPES
+
+    return dict.fromkeys(DTYPES, "")
+
+
+def _families() -> dict[str, str]:
+    from hpplan.routing.families import FAMILIES
+
+    return {family.name: family.summary for family in FAMILIES}
+
+
+def _route_formats() -> dict[str, str]:
+    from hpplan.reports.route_formats import FORMATS
+
+    return {one.name: "" for one in FORMATS}
+
+
+def _documents() -> dict[str, str]:
+    from hpplan.reports.json_schema import DOCUMENT_KINDS
+
+    return {kind.name: kind.title for kind in DOCUMENT_KINDS}
+
+
+POLICY = Name(_policies)
+CP_LAYOUT = Name(_layouts)
+GRANULARITY = Name(_granularities)
+DTYPE = Name(_dtypes)
+FAMILY = Name(_families)
+ROUTE_FORMAT = Name(_route_formats)
+DOCUMENT = Name(_documents)
