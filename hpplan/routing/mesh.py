@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput, InvalidOption
+from hpplan.plan.shape import kind_of
 from hpplan.routing.mesh_codes import (
     DUPLICATE_AXIS,
     EP_DOES_NOT_DIVIDE,
@@ -172,16 +173,14 @@ def mesh_of_plan(parallel_dims: object, place: Place) -> Mesh:
     for axis in (*AXES, "ep"):
         size = parallel_dims.get(f"{axis}_size", 1)
         if type(size) is not int or size < 1:
-            problems.append(_unusable(axis, _spelled(size), place.at(f"{axis}_size")))
+            problems.append(_unusable(axis, kind_of(size), place.at(f"{axis}_size")))
         else:
             sizes[axis] = size
     sp = parallel_dims.get("sequence_parallel", False)
     if type(sp) is not bool:
         where = place.at("sequence_parallel")
         problems.append(
-            Diagnostic(
-                MALFORMED_MESH, f"`sequence_parallel` must be true or false, not {_spelled(sp)}", where
-            )
+            Diagnostic(MALFORMED_MESH, f"`sequence_parallel` must be true or false, not {kind_of(sp)}", where)
         )
     return _made(sizes, sp=sp is True, place=place, problems=problems)
 
@@ -251,9 +250,3 @@ def _unusable(axis: str, spelled: str, place: Place) -> Diagnostic:
 def _form_hint(word: str) -> str:
     glued = re.fullmatch(r"(pp|dp|cp|tp|ep)[:x ]?([1-9][0-9]*)", word)
     return f"did you mean `{glued[1]}={glued[2]}`? {_FORM}" if glued else _FORM
-
-
-def _spelled(value: object) -> str:
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else f"`{value}`"

@@ -112,6 +112,11 @@ def test_mesh_of_a_plan() -> None:
         ("unusable-axis-size", ("parallel_dims", "tp_size")),
         ("malformed-mesh", ("parallel_dims", "sequence_parallel")),
     ]
+    for size, spelled in (("2", "the string '2'"), (2.0, "the number 2.0"), (True, "true")):
+        # A string in backquotes would read as the number that belongs there.
+        with pytest.raises(InvalidInput) as caught:
+            mesh_of_plan({"cp_size": size}, place)
+        assert caught.value.diagnostics[0].message.endswith(f"at least 1, not {spelled}")
     assert found(lambda: mesh_of_plan([2, 4], place)) == [("malformed-mesh", ("parallel_dims",))]
 
 

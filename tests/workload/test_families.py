@@ -54,6 +54,24 @@ def test_qwen3_sizes() -> None:
     assert Qwen3VL().from_size("video", Size(1024, 1024, frames=48)) == (22 * 22,) * 24
 
 
+def test_qwen3_measures_volumes_as_its_processor_does() -> None:
+    """Five frames count as four, so 2400 x 2400 pixels of each fit; small frames are enlarged to one step."""
+    assert Qwen3VL().from_size("video", Size(2405, 2405, frames=5)) == (75 * 75,) * 3
+    # Six do not fit, and sqrt(24576 * 32 * 32 / 6) is 2048 pixels: 64 steps of 32.
+    assert Qwen3VL().from_size("video", Size(2405, 2405, frames=6)) == (64 * 64,) * 3
+    assert Qwen3VL().from_size("video", Size(112, 4, frames=4)) == (28, 28)
+    assert Qwen3VL().from_size("video", Size(448, 448, frames=1)) == (14 * 14,)
+
+
+def test_kimi_refuses_what_has_no_positions() -> None:
+    """Position embeddings end before 512 patches a side: 7140 pixels are 510 of them, and 7141 are 512."""
+    assert KimiVL().from_size("image", Size(7140, 98)) == (255 * 4,)
+    with pytest.raises(
+        ValueError, match="7141x98 is 512 patches long, and the processor refuses 512 and more"
+    ):
+        KimiVL().from_size("image", Size(7141, 98))
+
+
 def test_frames_fill_temporal_patches() -> None:
     """The last frame is repeated until the last temporal patch is full: 17 frames, 4 each, are 20."""
     assert padded_frames(17, 4) == 20

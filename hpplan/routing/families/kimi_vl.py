@@ -29,6 +29,8 @@ class KimiVL(Family):
     patch_size: int = 14
     merge_size: int = 2
     max_patches: int = 4096
+    max_side: int = 512
+    """Patches along a side from which positions are not embedded."""
 
     def from_grid(self, kind: Kind, grid: tuple[int, ...]) -> Runs:
         """Return h x w / merge_size^2 rows."""
@@ -43,6 +45,11 @@ class KimiVL(Family):
             scale = math.sqrt(self.max_patches / patches)
             width, height = int(width * scale), int(height * scale)
         step = self.patch_size * self.merge_size
+        longest = -(-max(width, height) // step) * self.merge_size
+        if longest >= self.max_side:
+            raise ValueError(
+                f"{size} is {longest} patches long, and the processor refuses {self.max_side} and more"
+            )
         return self.from_grid(kind, tuple(-(-side // step) * self.merge_size for side in (height, width)))
 
     def text_around(self, kind: Kind, run: int, size: Size) -> tuple[int, int]:

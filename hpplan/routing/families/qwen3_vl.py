@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hpplan.routing.families.base import Kind, Runs, Size, merged_rows, padded_frames
+from hpplan.routing.families.base import Kind, Runs, Size, merged_rows
 from hpplan.routing.families.qwen2_vl import Qwen2VL
 from hpplan.routing.families.resize import smart_resize
 
@@ -45,14 +45,18 @@ class Qwen3VL(Qwen2VL):
         """Bound an image by its area and a video by its volume."""
         if kind == "image":
             return super().resized(kind, size)
+        factor = self.patch_size * self.merge_size
+        enlarge = max(1.0, factor / size.height, factor / size.width)
+        # The processor rounds halves to even here, though it always pads to a full patch later.
+        steps = max(1, round(size.frames / self.temporal_patch)) * self.temporal_patch
         return smart_resize(
-            size.height,
-            size.width,
-            self.patch_size * self.merge_size,
+            int(size.height * enlarge),
+            int(size.width * enlarge),
+            factor,
             self.video_min_pixels,
             self.video_max_pixels,
             frames=size.frames,
-            steps=padded_frames(size.frames, self.temporal_patch),
+            steps=steps,
         )
 
     def text_around(self, kind: Kind, run: int, size: Size) -> tuple[int, int]:

@@ -14,8 +14,8 @@ def smart_resize(
     """Return height and width in pixels: multiples of `factor`, the area within its bounds, aspect kept.
 
     This is `smart_resize` of the Qwen2-VL processor. Qwen3-VL's video
-    processor bounds the volume instead: `frames` of them, `steps` after
-    padding. Raises ValueError for an aspect ratio above 200.
+    processor bounds the volume instead: `frames` of them, or `steps` where
+    the result is measured. Raises ValueError for an aspect ratio above 200.
 
     >>> smart_resize(1000, 1000, 28, 56 * 56, 28 * 28 * 16384)
     (1008, 1008)
