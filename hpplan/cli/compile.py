@@ -14,7 +14,8 @@ from hpplan.cli.inputs import (
     only_one_standard_input,
     rule_options,
 )
-from hpplan.cli.route_inputs import RouteOptions, routes_of_plan, routing_options
+from hpplan.cli.route_inputs import make_folder, routes_of_plan
+from hpplan.cli.routing_options import RouteOptions, routing_options
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
@@ -56,17 +57,20 @@ def command(
     of --mesh into parallel_dims, with a warning. A mesh with other active axes
     than the plan's needs another plan.
     """
-    from hpplan.cli.agreeing_plan import agreeing_plan
     from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput
     from hpplan.passes.record import with_record, without_record
     from hpplan.reports.changes import summarize
     from hpplan.reports.route_view import RouteView
+    from hpplan.routing.agreeing_plan import agreeing_plan
 
+    if folder == "-":
+        raise click.BadParameter("two files need a folder, and '-' is none.", param_hint="'-o'")
     only_one_standard_input((path, rules_file, strategies_file, options["workload_file"]))
     routing = RouteOptions(**options)
     document = read_document(path, output.sources)
     problems: list[Diagnostic] = []
+    kind = InvalidInput
     try:
         before, normalized = _normalized(output, document, rules_file, strategies_file, model_type)
     except InvalidInput as error:
@@ -74,13 +78,19 @@ def command(
     try:
         table = routes_of_plan(output, path, document, routing)
     except InvalidInput as error:
+        kind = type(error)
         problems += error.diagnostics
     if problems:
-        raise InvalidInput(dict.fromkeys(problems))
+        raise kind(dict.fromkeys(problems))
     view = RouteView(table, "")
     note_warnings(output, [*normalized.warnings, *view.warnings], strict=strict)
     plan = without_record(normalized.plan) if bare else with_record(before, normalized)
-    plan, warning = agreeing_plan(plan, table, routing)
+    plan, warning = agreeing_plan(
+        plan,
+        table,
+        other_mesh=routing.mesh_text is not None,
+        other_workload=routing.replaces_workload,
+    )
     if warning and strict:
         raise click.UsageError(warning)
     if warning:
@@ -111,7 +121,6 @@ def _normalized(
 
 
 def _write(folder: str, document: Document, plan: Plan, table: RoutingTable) -> tuple[str, str]:
-    from hpplan.cli.route_inputs import make_folder
     from hpplan.documents.writer import dump_json, dump_yaml, replace_files
     from hpplan.plan.model import KEY_ORDER
 

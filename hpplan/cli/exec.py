@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hpplan.cli.inputs import PATH, refuse_overwriting
-from hpplan.cli.route_inputs import FiniteFloat, RouteOptions, read_routes, routing_options
+from hpplan.cli.route_inputs import read_routes
+from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output

@@ -50,6 +50,14 @@ def command(
     if code is not None and fqn is not None and not os.path.exists(subject):  # noqa: PTH110 - pathlib takes longer to import
         raise click.UsageError(f"{code.id} is a code, and a code takes no FQN; leave out '{fqn}'")
     if code is not None and fqn is None:
+        for option, value in (
+            ("--rules", rules_file),
+            ("--strategies", strategies_file),
+            ("--model-type", model_type),
+            ("--mesh", mesh_text),
+        ):
+            if value is not None:
+                raise click.UsageError(f"{code.id} is a code, and {option} is about a plan; leave it out")
         from hpplan.reports.explain_code import render as render_code
 
         output.result(render_code(code, color=color))

@@ -9,13 +9,8 @@ import click
 
 from hpplan.cli.inputs import PATH, refuse_overwriting
 from hpplan.cli.names import ROUTE_FORMAT
-from hpplan.cli.route_inputs import (
-    RankOrAll,
-    RouteOptions,
-    make_folder,
-    read_route_input,
-    routing_options,
-)
+from hpplan.cli.route_inputs import make_folder, read_route_input
+from hpplan.cli.routing_options import RankOrAll, RouteOptions, routing_options
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output

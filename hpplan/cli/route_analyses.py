@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from hpplan.cli.output import Output
-    from hpplan.cli.route_inputs import RouteInput, RouteOptions
+    from hpplan.cli.route_inputs import RouteInput
+    from hpplan.cli.routing_options import RouteOptions
     from hpplan.reports.route_view import RouteView
     from hpplan.reports.screen import Screen
     from hpplan.routing.comparison import Links
@@ -41,7 +42,7 @@ def statistics_text(
         made = statistics(
             found.mesh,
             found.micro_batches,
-            "row" if options.granularity == "row" else "record",
+            options.granularity or "record",
             link=links.link,
             cost=options.cost or "rows",
             load_factor=LOAD_FACTOR if options.load_factor is None else options.load_factor,

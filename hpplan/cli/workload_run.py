@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.files import replace_file_from
 from hpplan.documents.jsonl import read_records
-from hpplan.errors import InvalidInput
+from hpplan.documents.reader import why
+from hpplan.errors import InvalidInput, UnusableRequest
 from hpplan.reports.workload_text import micro_batches_pieces, workload_pieces
 from hpplan.routing.batch.samples import read_sample
 from hpplan.routing.batch_codes import NO_SAMPLES
@@ -72,13 +73,17 @@ class WorkloadRun:
     def write(self, micro_batches: Iterator[MicroBatch], path: str | None, format_name: Format) -> None:
         """Write one workload, or a document of many; raise InvalidInput and write nothing if any is wrong."""
         with ExitStack() as stack:
-            spool = stack.enter_context(tempfile.TemporaryFile())
+            with _spooling():
+                spool = stack.enter_context(tempfile.TemporaryFile())
             for piece in self._pieces(self._counted(micro_batches), format_name):
                 # Once something is wrong, the rest is read only for what else is wrong.
                 if not self.problems:
-                    spool.write(piece.encode())
+                    with _spooling():
+                        spool.write(piece.encode())
             if self.problems:
                 raise InvalidInput(self.problems)
+            with _spooling():
+                spool.flush()
             if path is not None and path != "-":
                 replace_file_from(path, spool)
             else:
@@ -112,6 +117,18 @@ class WorkloadRun:
                 self._items += rows.items
                 self._rows += rows.feature_rows
             yield micro_batch
+
+
+@contextmanager
+def _spooling() -> Iterator[None]:
+    """Say that the temporary file takes no more."""
+    try:
+        yield
+    except OSError as error:
+        raise UnusableRequest(
+            f"cannot keep the workload in {tempfile.gettempdir()} until it is whole: {why(error)}; "
+            "set TMPDIR to a folder with room for it"
+        ) from None
 
 
 def _count(number: int, noun: str) -> str:

@@ -172,3 +172,20 @@ def test_a_mesh_for_another_plan(hpplan: Runner, plan: str, mesh: str, says: str
     assert (result.status, result.stdout) == (2, "")
     assert says in " ".join(result.stderr.split())
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("mesh", ["cp2", "cp=0", "nope=2"])
+def test_a_bad_mesh_is_a_bad_option(hpplan: Runner, plan: str, mesh: str) -> None:
+    """The plan gets the blame, with status 1, for what was typed wrong."""
+    result = hpplan("compile", plan, "--mesh", mesh, "-o", "out")
+    assert (result.status, result.stdout) == (2, "")
+    assert result.stderr.startswith("--mesh:")
+    assert not Path("out").exists()
+
+
+def test_two_files_need_a_folder(hpplan: Runner, plan: str) -> None:
+    """A folder called `-` turns up instead of what somebody wanted to see."""
+    result = hpplan("compile", plan, "-o", "-")
+    assert (result.status, result.stdout) == (2, "")
+    assert "two files need a folder" in result.stderr
+    assert not Path("-").exists()

@@ -92,6 +92,14 @@ def test_a_code_takes_no_module(hpplan: Runner) -> None:
         assert "HP211 is a code, and a code takes no FQN; leave out 'l.0.mlp'" in result.stderr
 
 
+@pytest.mark.parametrize("option", ["--rules", "--strategies", "--model-type", "--mesh"])
+def test_a_code_takes_no_options(hpplan: Runner, option: str) -> None:
+    """Whoever asks about a code and a plan at once would not see that half of it was left out."""
+    result = hpplan("explain", "HP211", option, "x")
+    assert (result.status, result.stdout) == (2, "")
+    assert f"HP211 is a code, and {option} is about a plan; leave it out" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from hpplan.cli.route_inputs import RouteOptions
+from hpplan.cli.routing_options import RouteOptions
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document, read_document
 from hpplan.reports.route_formats import FORMATS, format_of

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,8 +20,6 @@ from hpplan.routing.micro_batches import MICRO_BATCHES_KEY_ORDER
 from hpplan.routing.workload_shape import KEY_ORDER
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Runner
 
 CAT = {"id": "cat", "input_ids": [1, 9, 9, 9, 9, 2], "image_rows": [4]}
@@ -358,3 +359,15 @@ def test_the_way_out_of_a_length_is_one_that_workload_has(hpplan: Runner, batch:
     assert result.status == 1
     assert "leave out --no-pad" in result.stderr
     assert "pad: true" not in result.stderr
+
+
+def test_full_temporary_folder(batch: str, tmp_path: Path) -> None:
+    """A full disk under TMPDIR is taken for a standard output that cannot be written."""
+    Path(batch).write_text(Path(batch).read_text(encoding="utf-8") * 40, encoding="utf-8")
+    out = tmp_path / "out.yaml"
+    command = f"ulimit -f 1; exec {sys.executable} -m hpplan workload {batch} {' '.join(CUSTOM)} -o {out}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: cannot keep the workload in ")
+    assert "set TMPDIR" in done.stderr
+    assert not out.exists()

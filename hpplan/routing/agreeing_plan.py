@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
+from hpplan.errors import UnusableRequest
 from hpplan.routing.mesh import AXES, Mesh
 
 if TYPE_CHECKING:
-    from hpplan.cli.route_inputs import RouteOptions
     from hpplan.plan.model import Plan
     from hpplan.routing.routes import RoutingTable
 
 
-def agreeing_plan(plan: Plan, table: RoutingTable, options: RouteOptions) -> tuple[Plan, str]:
-    """Return the plan with the mesh and the workload that options put in place of its own, and a warning.
+def agreeing_plan(
+    plan: Plan, table: RoutingTable, *, other_mesh: bool, other_workload: bool
+) -> tuple[Plan, str]:
+    """Return the plan with the table's mesh and workload where they are others than its own, and a warning.
 
     The workload goes under `feature_exchange`, the sizes of the mesh into
     `parallel_dims`. The warning is empty where the mesh is the plan's own.
-    Raises a usage error for a mesh whose active axes, or whose order of axes,
+    Raises UnusableRequest for a mesh whose active axes, or whose order of axes,
     are not those that the plan is written for.
     """
-    if options.workload_file is not None or options.cp_layout is not None or options.pad:
+    if other_workload:
         plan = plan.replace(feature_exchange=table.workload.to_data())
-    if options.mesh_text is None or "parallel_dims" not in plan.data:
+    if not other_mesh or "parallel_dims" not in plan.data:
         return plan, ""
     dims = plan.data["parallel_dims"]
     own = Mesh(
@@ -52,16 +52,16 @@ def _refuse_other_axes(own: Mesh, used: Mesh) -> None:
     for axis in AXES:
         if (axis in active) != (axis in there):
             change = "makes active" if axis in active else "leaves out"
-            raise click.UsageError(
+            raise UnusableRequest(
                 f"{says}, which {change} {axis}; change parallel_dims, mesh_dim_names and the placements of "
                 "the plan first, or compile for a mesh with the plan's axes"
             )
     if active != there:
-        raise click.UsageError(
+        raise UnusableRequest(
             f"{says}; the ranks of a plan are in the order {', '.join(AXES)}, so write its axes in that order"
         )
     if used.ep not in {1, own.ep}:
-        raise click.UsageError(f"{says}; change ep_size and the rules of the plan first, or leave out ep")
+        raise UnusableRequest(f"{says}; change ep_size and the rules of the plan first, or leave out ep")
     ranks = used.dp * used.parent_size
     if ranks % own.ep:
-        raise click.UsageError(f"{says}; ep={own.ep} of the plan does not divide dp x cp x tp = {ranks}")
+        raise UnusableRequest(f"{says}; ep={own.ep} of the plan does not divide dp x cp x tp = {ranks}")

@@ -1,0 +1,158 @@
+"""Options that commands share which plan routes, and what they collect."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hpplan.cli.inputs import PATH
+from hpplan.cli.names import CP_LAYOUT, GRANULARITY, POLICY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hpplan.routing.assignment.base import Cost
+    from hpplan.routing.mesh import Mesh
+    from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.transfers import Granularity
+    from hpplan.routing.workload import Workload
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class FiniteFloat(click.FloatRange):
+    """A number within a range; `nan` and `inf` are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - click's own
+        """Return the number, or fail as click does."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+class RankOrAll(click.IntRange):
+    """A global rank, or `all`."""
+
+    def __init__(self) -> None:
+        """Count ranks from 0."""
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own
+        """Return the rank or `all`, or fail as click does."""
+        return value if value == "all" else super().convert(value, param, ctx)
+
+
+def routing_options(function: F) -> F:
+    """Add the options that say what to route: mesh, workload, layout, granularity, assignment, padding."""
+    for option in (
+        click.option(
+            "--micro-batch",
+            type=click.IntRange(min=0),
+            metavar="K",
+            help="Micro-batch to route, counted from 0, where the input has several.",
+        ),
+        click.option("--pad", is_flag=True, help="Round the sequence length up instead of refusing it."),
+        click.option(
+            "--load-factor",
+            type=FiniteFloat(min=1.0),
+            metavar="F",
+            help="How far above the best bound 'local' lets a load go. Default: 1.25.",
+        ),
+        click.option(
+            "--cost",
+            type=click.Choice(["rows", "rows^2"]),
+            help="What encoding an item costs; rows^2 for full attention. Default: rows.",
+        ),
+        click.option(
+            "--assign",
+            type=POLICY,
+            metavar="POLICY",
+            help="How items are assigned where the workload has no buckets: lpt (default), round-robin, "
+            "contiguous or local. A micro-batch picked out of several is assigned anew.",
+        ),
+        click.option(
+            "--granularity",
+            type=GRANULARITY,
+            metavar="[record|row]",
+            help="Send whole records to each destination (record, the default), or only owned rows (row).",
+        ),
+        click.option(
+            "--cp-layout",
+            type=CP_LAYOUT,
+            metavar="[contiguous|zigzag]",
+            help="The CP layout, instead of the workload's.",
+        ),
+        click.option(
+            "--workload",
+            "workload_file",
+            type=PATH,
+            metavar="FILE",
+            help="The workload of a plan that has none under feature_exchange, or another than its own.",
+        ),
+        click.option(
+            "--mesh",
+            "mesh_text",
+            metavar="SPEC",
+            help="Axes outermost first, as dp=2,cp=2,tp=4,sp. Default: the plan's parallel_dims.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True)
+class RouteOptions:
+    """What `routing_options` collects."""
+
+    mesh_text: str | None = None
+    workload_file: str | None = None
+    cp_layout: str | None = None
+    granularity: Granularity | None = None
+    assign: str | None = None
+    cost: Cost | None = None
+    load_factor: float | None = None
+    micro_batch: int | None = None
+    pad: bool = False
+
+    @property
+    def replaces_workload(self) -> bool:
+        """Whether what is routed is another workload than the plan's own."""
+        return self.workload_file is not None or self.cp_layout is not None or self.pad
+
+    def given(self) -> list[str]:
+        """Return the names of the options that were given."""
+        named = {
+            "--mesh": self.mesh_text,
+            "--workload": self.workload_file,
+            "--cp-layout": self.cp_layout,
+            "--granularity": self.granularity,
+            "--assign": self.assign,
+            "--cost": self.cost,
+            "--load-factor": self.load_factor,
+            "--micro-batch": self.micro_batch,
+            "--pad": self.pad or None,
+        }
+        return [name for name, value in named.items() if value is not None]
+
+    def plan(self, mesh: Mesh, workload: Workload) -> RoutingTable:
+        """Plan the routes as the options say."""
+        from hpplan.errors import InvalidInput
+        from hpplan.routing.assignment.base import LOAD_FACTOR
+        from hpplan.routing.routes import plan_routes
+
+        try:
+            return plan_routes(
+                mesh,
+                workload,
+                self.granularity or "record",
+                self.assign or "lpt",
+                cost=self.cost or "rows",
+                load_factor=LOAD_FACTOR if self.load_factor is None else self.load_factor,
+            )
+        except InvalidInput as error:
+            # A misspelt field may be why the workload does not fit.
+            raise InvalidInput([*error.diagnostics, *workload.warnings]) from None
