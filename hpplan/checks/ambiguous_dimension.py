@@ -45,11 +45,14 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for fqn, field, tensor, layout in subject.contracts():
         for axis, text in layout.items():
             if "(-" in text:
-                dim = parse_placement(text).dim
+                parsed = parse_placement(text)
+                dim, even = parsed.dim, f"S({parsed.dim})"
+                if parsed.factor:
+                    even = f"SS({dim},{parsed.factor})"
                 yield Diagnostic(
                     AMBIGUOUS_DIMENSION,
                     f"'{text}' of `{tensor}` means an uneven split of dimension {dim}, "
                     "and reads like a dimension counted from the end",
                     place.at("param_plan", fqn, field, tensor, axis),
-                    hint=f"write S({dim}) for an even split, or the number of the dimension that is meant",
+                    hint=f"write {even} for an even split, or the number of the dimension that is meant",
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.checks.related import noted
-from hpplan.checks.roles import ROLES, effective, role_target
+from hpplan.checks.roles import ROLES, alike, effective, role_target
 from hpplan.diagnostics import Code, Diagnostic
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ COMPETING_STRATEGIES = Code(
     """\
 ## What it finds
 Two rules that give one module different local compute functions, different inner wrappers or different
-replacements. A strategy with a target class concerns modules of that class alone, so two recipes that share
-a pattern and differ in their class do not compete.
+replacements, or the same one with different arguments. A strategy with a target class concerns modules of
+that class alone, so two recipes that share a pattern and differ in their class do not compete.
 
 ## Why it hurts
 Only one of them can take effect. Which one depends on who applies the rules.
@@ -54,14 +54,19 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             for fqn in effective(subject, rule, role):
                 earlier = first.setdefault(fqn, rule)
                 pair = (id(earlier), id(rule))
-                if role_target(earlier, role) == target or pair in reported:
+                if pair in reported or alike(earlier, rule, role):
                     continue
                 reported.add(pair)
                 yield Diagnostic(
                     COMPETING_STRATEGIES,
                     f"this rule gives '{fqn}' the {ROLES[role]} '{target}', "
-                    f"and another gives it '{role_target(earlier, role)}'",
+                    f"and another gives it {_other(earlier, rule, role)}",
                     rule.target_place(role),
                     hint="narrow one of the patterns",
                     related=(noted(earlier.target_place(role), "the other rule"),),
                 )
+
+
+def _other(earlier: Rule, rule: Rule, role: str) -> str:
+    target = role_target(earlier, role)
+    return "that with other arguments" if target == role_target(rule, role) else f"'{target}'"

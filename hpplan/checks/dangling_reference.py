@@ -48,11 +48,11 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     yield from _check_records(subject, known)
     place, data = subject.plan.place, subject.plan.data
     for name, handler in data.get("special_handlers", {}).items():
-        if not any(known.matches(each) for each in (name, *_names(handler))):
+        if not any(known.may_have(each) for each in (name, *_names(handler))):
             yield _dangling("special_handlers", name, place.key("special_handlers", name), known)
     for index, pair in enumerate(data.get("tied_pairs", [])):
         for keys, name in _pair(pair):
-            if not known.has(name):
+            if not known.may_have(name):
                 yield _dangling("tied_pairs", name, place.at("tied_pairs", index, *keys), known)
     for index, name in enumerate(data.get("frozen_sharded_params", [])):
         if not known.has(name):
@@ -99,6 +99,14 @@ class _Known:
             if entry is not None and name[len(owner) + 1 :] in entry.get("params", {}):
                 return True
         return bool(facts.names.below(name))
+
+    def may_have(self, name: str) -> bool:
+        """Whether a name or pattern stands for something, or for a parameter that the plan keeps silent on.
+
+        Of a tied parameter one module may say everything.
+        """
+        owner = self._subject.plan.param_plan.get(name.rpartition(".")[0])
+        return self.matches(name) or (owner is not None and not owner.get("params"))
 
     def matches(self, pattern: str) -> bool:
         """Whether a name or pattern stands for anything."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.checks.related import noted
-from hpplan.checks.roles import ROLES, role_target
+from hpplan.checks.roles import ROLES, alike, role_target
 from hpplan.diagnostics import Code, Diagnostic
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Place
+    from hpplan.plan.rules import Rule
 
 SHADOWED_PATTERN = Code(
     "HP312",
@@ -20,8 +21,8 @@ SHADOWED_PATTERN = Code(
     "warning",
     """\
 ## What it finds
-A pattern of a rule each of whose matches is matched by one other pattern with the same target. Of two that
-match the same, the later one is reported.
+A pattern of a rule each of whose matches is matched by one other pattern with the same target and arguments,
+under the same condition or under none. Of two that match the same, the later one is reported.
 
 ## Why it hurts
 It changes nothing today, and misleads whoever edits it: narrowing it has no effect, and neither has
@@ -44,6 +45,7 @@ CODES: tuple[Code, ...] = (SHADOWED_PATTERN,)
 
 class _Pattern(NamedTuple):
     text: str
+    rule: Rule
     place: Place
     matches: frozenset[str]
 
@@ -58,17 +60,18 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         for text, place in zip(rule.patterns, rule.pattern_places, strict=True):
             matches = frozenset(subject.facts.names.matching(text))
             if matches:
-                by_target.setdefault(targets, []).append(_Pattern(text, place, matches))
+                by_target.setdefault(targets, []).append(_Pattern(text, rule, place, matches))
     for patterns in by_target.values():
         yield from _shadowed(patterns)
 
 
 def _shadowed(patterns: list[_Pattern]) -> Iterator[Diagnostic]:
-    # The widest first, and of equally wide ones the first that is written: what covers comes before the rest.
+    # The widest first, of equally wide ones those that always hold, and of those the first that is written:
+    # what covers comes before the rest.
     covering: dict[str, list[_Pattern]] = {}
-    for pattern in sorted(patterns, key=lambda pattern: -len(pattern.matches)):
+    for pattern in sorted(patterns, key=lambda each: (-len(each.matches), each.rule.when is not None)):
         one = min(pattern.matches)
-        wider = next((each for each in covering.get(one, ()) if pattern.matches <= each.matches), None)
+        wider = next((each for each in covering.get(one, ()) if _covers(each, pattern)), None)
         if wider is None:
             for fqn in pattern.matches:
                 covering.setdefault(fqn, []).append(pattern)
@@ -80,3 +83,11 @@ def _shadowed(patterns: list[_Pattern]) -> Iterator[Diagnostic]:
             hint="remove it, or narrow the other",
             related=(noted(wider.place, "the pattern that covers it"),),
         )
+
+
+def _covers(wider: _Pattern, pattern: _Pattern) -> bool:
+    return (
+        pattern.matches <= wider.matches
+        and wider.rule.when in {None, pattern.rule.when}
+        and all(alike(wider.rule, pattern.rule, role) for role in ROLES)
+    )

@@ -86,6 +86,8 @@ class Rule(NamedTuple):
     """How the record spells each target it has: `local_compute`, `inner_wrapper`, `replace`."""
     pattern_places: tuple[Place, ...]
     """Where each pattern is written."""
+    arguments: Mapping[str, Mapping[str, Any]]
+    """What stands beside the name of each target that is a mapping."""
 
     def target_place(self, role: str) -> Place:
         """Return the place of a target."""
@@ -207,6 +209,11 @@ def _rules(
             pattern_places=(listed,)
             if isinstance(patterns, str)
             else tuple(listed.at(number) for number in range(len(patterns))),
+            arguments={
+                role: {key: value for key, value in given[name].items() if key not in {"_target_", "target"}}
+                for role, name in fields.items()
+                if isinstance(given[name], dict)
+            },
         )
         problems += _check_condition(rule)
         rules.append(rule)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DEEPSEEK = "hyper_parallel.distributed.expert_parallel.recipes.deepseekv3_ep_compute_fn"
 QWEN = "hyper_parallel.models.qwen3_moe.adapter.distributed.expert_parallel.qwen3moe_ep_compute_fn"
-TARGETS = [DEEPSEEK, DEEPSEEK, QWEN, "t.a", "t.b", "hyper_parallel.models.x.adapter.w", "no.such"]
+TARGETS = [DEEPSEEK, DEEPSEEK, QWEN, "t.a", "t.a", "t.b", "hyper_parallel.models.x.adapter.w", "no.such"]
 FQNS = [
     "l.0",
     "l.0.attn",
@@ -27,7 +27,7 @@ FQNS = [
     "norm",
 ]
 NAMES = ["l.0.attn", "l.0.mlp.weight", "l.1.mlp.weight", "l.2.mlp", "norm.weight", "q.weight", "zzz.weight"]
-CLASSES = ["DeepseekV3MoE", "DeepseekV3MLP", "Qwen3MoeSparseMoeBlock", "A"]
+CLASSES = ["DeepseekV3MoE", "DeepseekV3MoE", "DeepseekV3MLP", "Qwen3MoeSparseMoeBlock", "A"]
 PATTERNS = [
     "*",
     "*.attn",
@@ -73,7 +73,7 @@ class _Maker:
         if self._chance(0.5):
             documents["rules"] = self._rules()
         if self._chance(0.4):
-            documents["strategies"] = {"strategies": self._list(self._strategy, 2)}
+            documents["strategies"] = {"strategies": self._list(self._strategy, 3)}
         return documents
 
     def _plan(self) -> dict[str, Any]:
@@ -84,10 +84,10 @@ class _Maker:
         sizes = ["tp_size", "ep_size", "dp_size", "cp_size", "pp_size"]
         optional: dict[str, tuple[float, Callable[[], object]]] = {
             "mesh_dim_names": (0.6, lambda: self._some(["tp", "cp", "dp", "xx"], 3)),
-            "parallel_dims": (0.6, lambda: {name: self._number(4) for name in self._some(sizes, 4)}),
+            "parallel_dims": (0.6, lambda: {name: self._size() for name in self._some(sizes, 4)}),
             "external_state_classes": (0.4, lambda: self._some(CLASSES, 2)),
             "injections": (0.5, lambda: self._list(self._rule, 2)),
-            "module_overrides": (0.4, lambda: self._list(self._rule, 2)),
+            "module_overrides": (0.3, lambda: self._list(self._rule, 2)),
             "special_handlers": (0.2, lambda: {self._one(NAMES): self._one(NAMES)}),
             "tied_pairs": (0.3, lambda: self._list(self._pair, 2)),
             "frozen_sharded_params": (0.4, lambda: self._some(NAMES, 4)),
@@ -183,7 +183,7 @@ class _Maker:
 
     def _strategy(self) -> dict[str, Any]:
         required = {
-            "target": self._one(TARGETS),
+            "target": self._one(["t.a", "t.b", *TARGETS]),
             "kind": self._one(["moe_ep_routed", "cp_attention", "odd"]),
         }
         return required | self._optional(
@@ -203,8 +203,8 @@ class _Maker:
     def _chance(self, chance: float) -> bool:
         return self._random.random() < chance
 
-    def _number(self, most: int) -> int:
-        return self._random.randint(1, most)
+    def _size(self) -> int:
+        return 2**23 if self._chance(0.02) else self._random.randint(1, 4)
 
     def _one(self, values: Any) -> Any:  # noqa: ANN401 - of a list of anything
         return self._random.choice(values)

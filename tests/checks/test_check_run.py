@@ -217,3 +217,15 @@ def test_a_bare_plan_must_be_validated_with_its_rules() -> None:
     assert "--bare" in hints[0]
     assert "--rules FILE" in hints[0]
     assert "--bare" not in hints[1]
+
+
+@pytest.mark.parametrize(("text", "even"), [("S(-2)", "write S(1) "), ("SS(-2,4)", "write SS(1,4) ")])
+def test_an_even_split_stays_strided(text: str, even: str) -> None:
+    """Whoever follows the hint would get another layout."""
+    entry = {"in_src": {"x": {"tp": text}}, "in_dst": {"x": {"tp": "R"}}}
+    plan = {"boundary_classes": {"a": "A"}, "param_plan": {"a": entry}}
+    run = CheckRun()
+    run.check(parse_document(json.dumps(plan).encode(), "p"))
+    (hint,) = [item.hint for item in run.findings]
+    assert hint is not None
+    assert hint.startswith(even)
