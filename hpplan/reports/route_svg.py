@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from hpplan.reports.route_blocks import Blocks
     from hpplan.reports.route_view import RouteView
 
-MOST_RANKS = 256
-"""Ranks that a heat map shows one by one, as long as no more than `MOST_CELLS` pairs exchange."""
+MOST_RANKS = 128
+"""Blocks that a heat map shows as they are, as long as no more than `MOST_CELLS` pairs exchange."""
 MOST_CELLS = 10_000
 MOST_BLOCKS = 64
 """Blocks of ranks that a folded heat map shows."""
@@ -26,7 +26,8 @@ SHADES = 5
 
 _NUMBERED_CELL = 34
 """Cells of this many pixels carry their number."""
-_CELLS = ((16, _NUMBERED_CELL), (32, 20), (64, 13), (128, 9), (MOST_RANKS, 6))
+_CELLS = ((16, _NUMBERED_CELL), (32, 20), (64, 13), (MOST_RANKS, 7))
+"""Up to so many blocks, a cell has so many pixels: the whole fits the page."""
 _SMALLEST_BOLD = 13
 """Pixels of a square from which its dashes are two wide."""
 _LABEL_GAP = 15

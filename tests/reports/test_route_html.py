@@ -186,6 +186,18 @@ def test_thousands_of_ranks_fold() -> None:
     assert "32 more CP ranks are not drawn" in route_html.render(many)
 
 
+@pytest.mark.parametrize("mesh", ["cp=128", "cp=129", "cp=32,tp=8,sp", "dp=2,cp=64,tp=32,sp", "cp=4096"])
+@pytest.mark.parametrize("per_node", [None, 8])
+@pytest.mark.parametrize("rows", [40, 4000])
+def test_heat_maps_fit_the_page(mesh: str, per_node: int | None, rows: int) -> None:
+    """A heat map of 256 nodes is cut at the right on a desktop, and as high as two screens."""
+    view = view_of(mesh, [(0, 5, rows)], 4096, ranks_per_node=per_node)
+    size = re.match(r'<svg [^>]*width="(\d+)" height="(\d+)"', route_svg.heat_map(view).svg)
+    assert size is not None
+    assert int(size[1]) <= 1088  # 70rem, less the margins
+    assert int(size[2]) <= 1088
+
+
 def test_replicas_of_their_own() -> None:
     """Where replicas differ each has its ribbons, and the matrix shows all of them."""
     items = [
