@@ -164,7 +164,7 @@ def _count(output: Output, findings: list[Diagnostic], output_format: str, outpu
     if not rows:
         return
     table = plain_table(("count", "code", "name", "severity"), rows, right=(0,))
-    if output_format in {"full", "concise"} and output_file is None:
+    if output_format in {"full", "concise"} and output_file in {None, "-"}:
         output.result("\n" + table)
     else:
         output.note(table)

@@ -42,11 +42,16 @@ def locate(diagnostics: Iterable[Diagnostic], sources: Sources) -> list[Finding]
 
 def relative_path(name: str) -> str:
     """Return the path of a document as CI systems know it: from the working directory, if it lies below."""
-    if os.path.isabs(name):  # noqa: PTH117 - importing pathlib would cost more than this
-        inside = os.path.relpath(name)
-        if not inside.startswith(os.pardir):
-            name = inside
-    return name.replace(os.sep, "/").removeprefix("./")
+    # Importing pathlib would cost more than this.
+    path = os.path.normpath(name)
+    if os.path.isabs(path) or _is_outside(path):  # noqa: PTH117 - the same
+        inside = os.path.relpath(path)
+        path = path if _is_outside(inside) else inside
+    return path.replace(os.sep, "/")
+
+
+def _is_outside(path: str) -> bool:
+    return path.split(os.sep, 1)[0] == os.pardir
 
 
 def uri_of(name: str) -> str:
@@ -58,17 +63,18 @@ def uri_of(name: str) -> str:
 
 
 def fingerprints(findings: Sequence[Finding], sources: Sources) -> list[str]:
-    """Return a digest for each finding that stays the same when lines move.
+    """Return a digest for each finding that stays the same when lines and list elements move.
 
-    It is made from file, code, path and message; text that does not parse has
-    no path, so its line stands in for both. Equal ones are told apart by count.
+    It is made from file, code, message, and the names on the path; text that
+    does not parse has no path, so its line stands in for both. Equal ones are
+    told apart by count.
     """
     seen: Counter[str] = Counter()
     found = []
     for item, (line, _), _ in findings:
         place = item.place
         if place.position is None:
-            what = [*map(str, place.path), item.message]
+            what = [*(key for key in place.path if isinstance(key, str)), item.message]
         else:
             source = sources.get(place.document)
             what = [source.line(line).strip() if source is not None else item.message]

@@ -174,6 +174,7 @@ def test_statistics(hpplan: Runner, folder: Path) -> None:
     )
     shown = hpplan("validate", "both.yaml", "--statistics")
     assert shown.stdout.endswith(f"\n\n{table}")
+    assert hpplan("validate", "both.yaml", "--statistics", "-o", "-") == shown
     piped = hpplan("validate", "both.yaml", "--statistics", "--output-format", "json")
     assert len(json.loads(piped.stdout)) == 2
     assert piped.stderr == table

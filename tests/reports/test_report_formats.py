@@ -142,13 +142,34 @@ def test_gitlab_fingerprints_are_unique_and_know_no_lines() -> None:
     assert all(issue["location"]["lines"]["begin"] > 1 for issue in after)
 
 
+def test_gitlab_fingerprints_know_no_list_indices() -> None:
+    """A rule that is written above the others would make each of their findings a new one."""
+    rules = [f"{{match: a, local_compute_fn: t.{name}}}" for name in "xyz"]
+
+    def fingerprints(*rules: str) -> set[str]:
+        sources = Sources()
+        run = CheckRun()
+        text = "rules: [" + ", ".join(rules) + "]"
+        run.check(parse_document(text.encode(), "rules.yaml", sources))
+        issues = json.loads(renderer("gitlab")(run.findings, sources))
+        assert len({issue["fingerprint"] for issue in issues}) == len(rules)
+        return {issue["fingerprint"] for issue in issues}
+
+    assert fingerprints(*rules[1:]) < fingerprints(*rules)
+    assert fingerprints(rules[0], rules[0], *rules[1:]) > fingerprints(*rules)
+
+
 def test_paths_below_the_working_directory_are_relative(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Services match findings to files by their path from the top of the checkout."""
     monkeypatch.chdir(tmp_path)
     inside, outside = str(tmp_path / "a b" / "plan.yaml"), "/elsewhere/plan.yaml"
+    back = f"../{tmp_path.name}/a/../plan.yaml"
     for name, uri, path in (
+        (back, "plan.yaml", "plan.yaml"),
+        ("../plan.yaml", "../plan.yaml", "../plan.yaml"),
+        ("..plan.yaml", "..plan.yaml", "..plan.yaml"),
         (inside, "a%20b/plan.yaml", "a b/plan.yaml"),
         (outside, "file:///elsewhere/plan.yaml", outside),
         ("./plan.yaml", "plan.yaml", "plan.yaml"),
