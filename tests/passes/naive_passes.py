@@ -16,16 +16,29 @@ STRATEGIES = {
         ["experts.*", "shared_experts"],
     ),
 }
+"""Target to target class and strip patterns."""
 
 
-def naive_normalize(plan: dict[str, Any], rules: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the plan after the three passes, without a normalization record."""
+def naive_normalize(
+    plan: dict[str, Any],
+    rules: list[dict[str, Any]],
+    strategies: dict[str, tuple[str, list[str]]] = STRATEGIES,
+) -> dict[str, Any]:
+    """Return the plan after the three passes, with the normalization record that it came with."""
     plan = deepcopy(plan)
     classes = plan["boundary_classes"]
     entries = plan["param_plan"]
     remembered = dict(classes)
+    for fqn, stripped in plan.get("normalization", {}).get("stripped", {}).items():
+        if "class" in stripped and fqn not in remembered:
+            remembered[fqn] = stripped["class"]
 
-    doomed = {fqn for rule in rules for fqn in _ep_doomed(rule, entries, classes)}
+    doomed = set()
+    for rule in rules:
+        if rule.get("when") == "ep" and plan.get("parallel_dims", {}).get("ep_size", 1) <= 1:
+            continue
+        if rule["local_compute_fn"] in strategies:
+            doomed |= _ep_doomed(rule, entries, remembered, *strategies[rule["local_compute_fn"]])
     _strip(doomed, entries, classes)
 
     external = plan.get("external_state_classes", [])
@@ -39,11 +52,16 @@ def naive_normalize(plan: dict[str, Any], rules: list[dict[str, Any]]) -> dict[s
     return plan
 
 
-def _ep_doomed(rule: dict[str, Any], entries: dict[str, Any], classes: dict[str, str]) -> set[str]:
-    target_class, strip_patterns = STRATEGIES.get(rule["local_compute_fn"], (None, []))
+def _ep_doomed(
+    rule: dict[str, Any],
+    entries: dict[str, Any],
+    remembered: dict[str, str],
+    target_class: str,
+    strip_patterns: list[str],
+) -> set[str]:
     patterns = [rule["match"]] if isinstance(rule["match"], str) else rule["match"]
     doomed = set()
-    for fqn, class_name in classes.items():
+    for fqn, class_name in remembered.items():
         if class_name != target_class or not any(fnmatchcase(fqn, pattern) for pattern in patterns):
             continue
         doomed.add(fqn)
