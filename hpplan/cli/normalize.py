@@ -137,7 +137,9 @@ def _text(plan: Plan, format_name: Format, header: str = "") -> str:
     from hpplan.documents.writer import dump_json, dump_yaml
     from hpplan.plan.model import KEY_ORDER
 
-    return dump_json(plan.data) if format_name == "json" else dump_yaml(plan.data, KEY_ORDER, header)
+    if format_name == "json":
+        return dump_json(plan.data, plan.place)
+    return dump_yaml(plan.data, KEY_ORDER, header)
 
 
 def _run(

@@ -53,18 +53,18 @@ def dump_yaml(data: Data, key_order: KeyOrder = MappingProxyType({}), header: st
     return header + _YamlWriter().document(data, _Order(key_order))
 
 
-def dump_json(data: Data) -> str:
+def dump_json(data: Data, place: Place | None = None) -> str:
     """Return `data` as JSON with indent 2, sorted keys and a newline at the end.
 
     Raises InvalidInput for numbers that JSON does not have and for texts that
-    no file can hold; places are paths below the top of `data`.
+    no file can hold. `place` says where the data was read from.
     """
     import json
 
     try:
         text = json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        raise InvalidInput(_not_json(data, Place("<output>"))) from None
+        raise InvalidInput(_not_json(data, place or Place("<output>"))) from None
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

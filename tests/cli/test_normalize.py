@@ -97,6 +97,16 @@ def test_json_in_json_out(hpplan: Runner) -> None:
     assert result.stdout == json.dumps(loaded(BARE), indent=2, sort_keys=True) + "\n"
 
 
+def test_what_json_lacks(hpplan: Runner, plan: Path) -> None:
+    """A number that JSON does not have is written all the same, or nobody is told where it is."""
+    plan.write_text(PLAN + "custom: [1.5, -.inf]\n", encoding="utf-8")
+    result = hpplan("normalize", "plan.yaml", "-o", "out.json")
+    assert (result.status, result.stdout) == (1, "")
+    line = PLAN.count("\n") + 1
+    assert result.stderr.startswith(f"plan.yaml:{line}:15: HP018 error: JSON has no number -.inf\n")
+    assert not Path("out.json").exists()
+
+
 def test_write_in_place(hpplan: Runner, plan: Path) -> None:
     """--write leaves the file alone, writes it twice, or loses comments without a word."""
     plan.write_text(PLAN + "# the end\n", encoding="utf-8")
