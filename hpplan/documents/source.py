@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 # Only breaks that every reader takes for one end a header line: YAML 1.1 has three more.
 _COMMENT = re.compile(r"(?:^|[ \t])#", re.MULTILINE)
-_HEADER = re.compile(r"(?:[ \t]*#[^\r\n\x85\u2028\u2029]*(?:\r\n|\r|\n|\Z))+")
+_HEADER = re.compile(r"(?:[ \t]*(?:#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|\r|\n|\Z))+")
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,15 @@ class Source:
 
     @cached_property
     def header(self) -> str:
-        """The comment lines at the start of a YAML file, each ending in a newline; else empty."""
+        """The comments before the first line of a YAML document, with one empty line between paragraphs."""
         found = _HEADER.match(self.text) if self.format == "yaml" else None
-        if found is None:
-            return ""
-        return "".join(line.strip() + "\n" for line in _LINE_BREAK.split(found.group()) if line.strip())
+        lines = _LINE_BREAK.split(found.group()) if found is not None else []
+        paragraphs = (
+            "".join(f"{line}\n" for line in group)
+            for is_comment, group in groupby((line.strip() for line in lines), key=bool)
+            if is_comment
+        )
+        return "\n".join(paragraphs)
 
     @cached_property
     def has_comments(self) -> bool:

@@ -194,9 +194,13 @@ def test_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "header"),
     [
-        (YAML, "# yaml-language-server: $schema=plan.json\n#   second\n"),
+        (YAML, "# yaml-language-server: $schema=plan.json\n#   second\n\n# third\n"),
         ("a: 1 # b\n", ""),
-        ("\n# a\na: 1\n", ""),
+        ("\n# a\na: 1\n", "# a\n"),
+        ("\n\n# a\n\n \t\n# b\n# c\n\n\na: 1 # d\n", "# a\n\n# b\n# c\n"),
+        ("\r\n# a\r\n\r\n# b\r\na: 1", "# a\n\n# b\n"),
+        ("# a\n---\n# b\na: 1", "# a\n"),
+        ("\n\na: 1", ""),
         ("  # a\r\n#b\r\na: 1", "# a\n#b\n"),
         ("# a", "# a\n"),
         ("#\u2028a: 1\n", ""),
@@ -205,6 +209,7 @@ def test_lines() -> None:
 def test_header(text: str, header: str) -> None:
     """The comment that names the schema would be lost, or data would be taken for a comment."""
     assert Source("plan", text, "yaml").header == header
+    assert Source("plan", f"{header}a: 1\n", "yaml").header == header
     assert Source("plan", text, "json").header == ""
 
 
