@@ -52,7 +52,7 @@ class WorkloadRun:
         with _progress(paths, color=self._output.use_color(sys.stderr)) as progress:
             for path in paths:
                 before, known, records = self._samples + len(self.problems), len(self.problems), 0
-                for record in read_records(path, self.problems, self._output.sources, progress):
+                for record in read_records(path, self.problems, progress):
                     records += 1
                     try:
                         sample = read_sample(record, self._family)

@@ -6,117 +6,98 @@ import io
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
-from hpplan.documents.codes import NOT_A_MAPPING, NOT_UTF8
+from hpplan.documents.codes import JSON_SYNTAX, NOT_A_MAPPING, NOT_UTF8
+from hpplan.documents.json_array import BrokenArrayError, Element, array_elements
 from hpplan.documents.json_data import NotJsonError, load_json
 from hpplan.documents.reader import STDIN, why
 from hpplan.documents.source import Source
 from hpplan.errors import InvalidInput, UnusableRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from hpplan.diagnostics import Path
-    from hpplan.documents.source import Sources
+    from collections.abc import Callable, Iterator
 
 _BOM = b"\xef\xbb\xbf"
+_BLOCK = 2**20
 
 
 @dataclass(frozen=True)
 class Record:
-    """One mapping of a file of many; `number` counts them from 1.
-
-    `line` is that of a JSONL record. Without it the record is an element of
-    an array, found by its path.
-    """
+    """One mapping of a file of many; `number` counts them from 1, `line` and `column` are where it starts."""
 
     data: dict[str, Any]
     number: int
     source: Source
-    path: Path = ()
-    line: int | None = None
+    line: int
+    column: int = 1
 
     @property
     def place(self) -> Place:
         """Where the record starts."""
-        if self.line is None:
-            return Place(self.source.name, self.path)
-        return Place(self.source.name, position=(self.line, 1))
+        return Place(self.source.name, position=(self.line, self.column))
 
     def at(self, *keys: str | int) -> Place:
         """Return the place of a node of the record."""
-        place = Place(self.source.name, (*self.path, *keys))
-        if self.line is None:
-            return place
-        row, column = self.source.locate([place])[place]
-        return Place(place.document, position=(self.line + row - 1, column))
+        place = Place(self.source.name, keys)
+        position = self.source.locate([place])[place]
+        return Place(place.document, position=_moved_position(position, self.line, self.column))
 
 
 def read_records(
-    path: str,
-    problems: list[Diagnostic],
-    sources: Sources | None = None,
-    progress: Callable[[int], object] | None = None,
+    path: str, problems: list[Diagnostic], progress: Callable[[int], object] | None = None
 ) -> Iterator[Record]:
     """Yield the mappings of a file with one JSON object a line, or of one JSON array; `-` is standard input.
 
-    Lines are read one by one, and blank ones skipped. What is wrong with a
-    line goes into `problems`, and the next line follows. `progress` is told
-    the bytes of each line. Raises UnusableRequest when the file cannot be read.
+    They are read one by one, and blank lines skipped. What is wrong with one
+    goes into `problems`, and the next follows. `progress` is told the bytes
+    that were read. Raises UnusableRequest when the file cannot be read.
     """
     name = "<stdin>" if path == STDIN else path
-    count = 0
     with _opened(path) as stream:
-        lines = _lines(stream, path)
-        for line, raw in enumerate(lines, 1):
-            if progress is not None:
-                progress(len(raw))
-            text = raw.removeprefix(_BOM) if line == 1 else raw
-            stripped = text.strip()
-            if not stripped:
-                continue
-            count += 1
-            if count == 1 and stripped.startswith(b"["):
-                rest = b"".join(lines)
-                if progress is not None:
-                    progress(len(rest))
-                # The blank lines before the array count, so that positions are those in the file.
-                yield from _of_array(b"\n" * (line - 1) + text + rest, name, problems, sources)
-                return
-            try:
-                source = Source(name, _decoded(text.rstrip(b"\r\n"), name), "json")
-                data = load_json(source)
-            except NotJsonError as error:
-                problems.append(_moved(error.finding, line))
-                continue
-            except InvalidInput as error:
-                problems.extend(_moved(finding, line) for finding in error.diagnostics)
-                continue
-            if isinstance(data, dict):
-                yield Record(data, count, source, line=line)
-            else:
-                problems.append(_no_mapping(Place(name, position=(line, 1))))
+        read = _Reader(stream, path, progress)
+        text = read.first_line().removeprefix(_BOM)
+        if text.lstrip().startswith(b"["):
+            yield from _of_array(array_elements(text, read.block), name, problems)
+            return
+        count = 0
+        for line, raw in enumerate(chain(io.BytesIO(text), iter(read.line, b"")), 1):
+            if raw.strip():
+                count += 1
+                yield from _of_text(Element(raw.rstrip(b"\r\n"), line, 1), name, count, problems)
 
 
-def _of_array(raw: bytes, name: str, problems: list[Diagnostic], sources: Sources | None) -> Iterator[Record]:
+def _of_array(elements: Iterator[Element], name: str, problems: list[Diagnostic]) -> Iterator[Record]:
+    broken = False
     try:
-        source = Source(name, _decoded(raw, name), "json")
-        elements = load_json(source)
+        for count, element in enumerate(elements, 1):
+            known = len(problems)
+            yield from _of_text(element, name, count, problems)
+            broken = any(found.code is JSON_SYNTAX for found in problems[known:])
+    except BrokenArrayError as error:
+        # A bracket too few in an element is one fault, and not a second one after it.
+        if not broken:
+            place = Place(name, position=(error.line, error.column))
+            problems.append(Diagnostic(JSON_SYNTAX, error.message, place))
+
+
+def _of_text(element: Element, name: str, count: int, problems: list[Diagnostic]) -> Iterator[Record]:
+    """Yield the one record of a text, or nothing where something is wrong with it."""
+    try:
+        source = Source(name, _decoded(element.raw, name), "json")
+        data = load_json(source)
     except NotJsonError as error:
-        problems.append(error.finding)
+        problems.append(_moved(error.finding, element))
         return
     except InvalidInput as error:
-        problems.extend(error.diagnostics)
+        problems.extend(_moved(finding, element) for finding in error.diagnostics)
         return
-    if sources is not None:
-        sources.add(source)
-    for index, data in enumerate(elements):
-        if isinstance(data, dict):
-            yield Record(data, index + 1, source, (index,))
-        else:
-            problems.append(_no_mapping(Place(name, (index,))))
+    if isinstance(data, dict):
+        yield Record(data, count, source, element.line, element.column)
+    else:
+        problems.append(_no_mapping(Place(name, position=(element.line, element.column))))
 
 
 def _no_mapping(place: Place) -> Diagnostic:
@@ -135,15 +116,20 @@ def _decoded(raw: bytes, name: str) -> str:
         raise InvalidInput([Diagnostic(NOT_UTF8, message, place, "save the file as UTF-8")]) from None
 
 
-def _moved(finding: Diagnostic, line: int) -> Diagnostic:
-    """Move a finding from the text of one line to that line of the file."""
+def _moved(finding: Diagnostic, element: Element) -> Diagnostic:
+    """Move a finding from a text on its own to where the text stands in the file."""
 
     def moved(place: Place) -> Place:
-        row, column = place.position or (1, 1)
-        return Place(place.document, position=(row + line - 1, column), note=place.note)
+        position = _moved_position(place.position or (1, 1), element.line, element.column)
+        return Place(place.document, position=position, note=place.note)
 
     related = tuple(moved(place) for place in finding.related)
     return replace(finding, place=moved(finding.place), related=related)
+
+
+def _moved_position(position: tuple[int, int], line: int, column: int) -> tuple[int, int]:
+    row, within = position
+    return row + line - 1, within + (column - 1 if row == 1 else 0)
 
 
 @contextmanager
@@ -159,8 +145,42 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
         yield stream
 
 
-def _lines(stream: Iterable[bytes], path: str) -> Iterator[bytes]:
-    try:
-        yield from stream
-    except OSError as error:
-        raise UnusableRequest(f"Cannot read {path}: {why(error)}.") from None
+class _Reader:
+    """Reads a file by lines or blocks, and says how much it has read."""
+
+    def __init__(self, stream: IO[bytes], path: str, progress: Callable[[int], object] | None) -> None:
+        self._stream = stream
+        self._path = path
+        self._progress = progress
+
+    def first_line(self) -> bytes:
+        """Return what stands first, blank lines before it included.
+
+        Of an array, which may have everything on that line, no more than a block.
+        """
+        found = b""
+        while not found.removeprefix(_BOM).strip():
+            piece = self._told(lambda: self._stream.readline(_BLOCK))
+            if not piece:
+                return found
+            found += piece
+        if found.removeprefix(_BOM).lstrip().startswith(b"[") or found.endswith(b"\n"):
+            return found
+        return found + self.line()
+
+    def line(self) -> bytes:
+        """Return the next line, or nothing at the end."""
+        return self._told(self._stream.readline)
+
+    def block(self) -> bytes:
+        """Return the next block, or nothing at the end."""
+        return self._told(lambda: self._stream.read(_BLOCK))
+
+    def _told(self, read: Callable[[], bytes]) -> bytes:
+        try:
+            found = read()
+        except OSError as error:
+            raise UnusableRequest(f"Cannot read {self._path}: {why(error)}.") from None
+        if self._progress is not None:
+            self._progress(len(found))
+        return found

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import json
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from hpplan.documents.json_array import array_elements
 from hpplan.documents.jsonl import read_records
-from hpplan.documents.source import Sources
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:
@@ -16,11 +21,11 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
 
 
-def read(path: Path, content: bytes, sources: Sources | None = None) -> tuple[list[object], list[Diagnostic]]:
+def read(path: Path, content: bytes) -> tuple[list[object], list[Diagnostic]]:
     """Return the data of all records of a file, and what is wrong with the others."""
     path.write_bytes(content)
     problems: list[Diagnostic] = []
-    return [record.data for record in read_records(str(path), problems, sources)], problems
+    return [record.data for record in read_records(str(path), problems)], problems
 
 
 def test_lines_and_blank_lines(tmp_path: Path) -> None:
@@ -61,19 +66,87 @@ def test_places_of_a_line(tmp_path: Path) -> None:
 
 def test_places_in_an_array(tmp_path: Path) -> None:
     """A place within an array is found in the text of the file, leading blank lines included."""
-    path, sources = tmp_path / "a", Sources()
+    path = tmp_path / "a"
     path.write_bytes(b'\n\n[{"a": 1},\n  {"a": 2}, 3]')
     problems: list[Diagnostic] = []
-    records = list(read_records(str(path), problems, sources))
-    places = [records[1].at("a"), problems[0].place]
-    assert [sources.positions(places)[place] for place in places] == [(4, 9), (4, 13)]
+    records = list(read_records(str(path), problems))
+    places = [records[0].at("a"), records[1].at("a"), problems[0].place]
+    assert [place.position for place in places] == [(3, 8), (4, 9), (4, 13)]
 
 
 def test_a_broken_array(tmp_path: Path) -> None:
-    """An array that does not parse has no samples, and says where it breaks."""
-    found, problems = read(tmp_path / "a", b'\n[{"a": 1},\n {"a" 2}]')
-    assert found == []
-    assert [item.place.position for item in problems] == [(3, 7)]
+    """A bad element hides the next, or is reported where it is not."""
+    content = b'\n[{"a": 1}, {"b" 2},\n {"c": 1, "c": 2}, 3, {"d": "\xff"}, {"e": [NaN]}, {"f": 5}]'
+    found, problems = read(tmp_path / "a", content)
+    assert found == [{"a": 1}, {"f": 5}]
+    assert [(item.place.position, item.code.id) for item in problems] == [
+        ((2, 17), "HP003"),
+        ((3, 11), "HP004"),
+        ((3, 20), "HP014"),
+        ((3, 30), "HP001"),
+        ((3, 42), "HP018"),
+    ]
+    assert problems[1].related[0].position == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "position"),
+    [
+        ('[{"ä": 1} {"b": 2}]', "a ',' is missing here", (1, 11)),
+        ('[{"ä": 1},, {"b": 2}]', "a value is expected here", (1, 11)),
+        ('[{"a": 1},\n]', "a ',' before a closing bracket", (2, 1)),
+        ('[{"a": 1},\n', "the text ends before the document does", (2, 1)),
+        ('[{"a": 1}\n', "the text ends before the document does", (2, 1)),
+        ("[", "the text ends before the document does", (1, 2)),
+        ('[{"a": 1}]\n[2]', "text after the end of the document", (2, 1)),
+        ('[{"a": 1}, {"b": [2}]', "a ',' or a ':' is missing here", (1, 20)),
+        ('[{"a": 1}, {"b": "2]', "a text that is never closed", (1, 18)),
+    ],
+)
+def test_what_stands_between_elements(
+    tmp_path: Path, content: str, message: str, position: tuple[int, int]
+) -> None:
+    """An array that is none passes, or one fault is reported as two, or in another place."""
+    found, problems = read(tmp_path / "a", content.encode())
+    assert found[0:1] == ([] if content == "[" else [{content[3]: 1}])
+    assert [(item.message, item.place.position) for item in problems] == [(message, position)]
+
+
+@given(
+    elements=st.lists(
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(st.sampled_from('"\\[]{}, \näx')),
+            lambda inner: st.lists(inner) | st.dictionaries(st.text(st.sampled_from('"\\]}x')), inner),
+        )
+    ),
+    indent=st.sampled_from([None, 0, 2]),
+    ascii_only=st.booleans(),
+    block=st.integers(1, 7),
+)
+@settings(max_examples=300, deadline=None)
+def test_elements_of_any_array(
+    elements: list[object], indent: int | None, ascii_only: bool, block: int
+) -> None:
+    """An element is cut in two or put together with the next, or its line and column are wrong."""
+    text = json.dumps(elements, indent=indent, ensure_ascii=ascii_only)
+    stream = io.BytesIO(text.encode())
+    found = list(array_elements(stream.read(block) or b"", lambda: stream.read(block)))
+    assert [json.loads(element.raw) for element in found] == elements
+    lines = text.split("\n")
+    for element in found:
+        rest = "\n".join([lines[element.line - 1][element.column - 1 :], *lines[element.line :]])
+        assert rest.encode().startswith(element.raw)
+
+
+def test_an_array_takes_no_more_memory_than_lines(tmp_path: Path) -> None:
+    """All samples of an array are in memory at once, though all may be on one line."""
+    (tmp_path / "a").write_text(json.dumps([{"text": "x" * 2000}] * 6000), encoding="utf-8")
+    tracemalloc.start()
+    count = sum(1 for _ in read_records(str(tmp_path / "a"), []))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 6000
+    assert peak < 6e6 < (tmp_path / "a").stat().st_size
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -89,5 +162,5 @@ def test_progress_counts_bytes(tmp_path: Path) -> None:
     for content in (b'{"a": 1}\n\n{"a": 2}\n', b'\n[{"a": 1},\n{"a": 2}]\n'):
         (tmp_path / "a").write_bytes(content)
         sizes: list[int] = []
-        list(read_records(str(tmp_path / "a"), [], None, sizes.append))
+        list(read_records(str(tmp_path / "a"), [], sizes.append))
         assert sum(sizes) == len(content)
