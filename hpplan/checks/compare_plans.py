@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Any
 from hpplan.checks.comparison import ABSENT, Layout, compare_names, field_changes, leaves
 from hpplan.checks.contracts import contract_of, spelled
 from hpplan.checks.subject import CONTRACT_FIELDS
-from hpplan.plan.model import ENTRY_FIELDS, TOP_LEVEL_FIELDS
-from hpplan.plan.rules import MATCH_FIELDS
+from hpplan.errors import InvalidInput
+from hpplan.plan.model import ENTRY_FIELDS, PARALLEL_DIMS, TOP_LEVEL_FIELDS
+from hpplan.plan.rules import (
+    MATCH_FIELDS,
+    TARGET_FIELDS,
+    arguments_of,
+    match_field,
+    target_fields,
+    what_is_given,
+)
+from hpplan.routing.micro_batches import has_micro_batches
+from hpplan.routing.workload import load_workload
 
 if TYPE_CHECKING:
     from hpplan.checks.comparison import Comparison, FieldChange
@@ -16,23 +26,25 @@ if TYPE_CHECKING:
 
 _RECORDS = ("injections", "module_overrides")
 
-_BY_NAME = frozenset({"param_plan", "boundary_classes", "normalization", *_RECORDS})
+_BY_NAME = frozenset({"param_plan", "boundary_classes", "normalization", "feature_exchange", *_RECORDS})
 """Fields that are compared name by name."""
 
 _SETS = frozenset({"external_state_classes", "frozen_sharded_params", "not_covered", "remote_siblings"})
-"""Lists whose order means nothing."""
+"""Lists in which neither order nor repetition means anything."""
 
 
 def compare_plans(before: Plan, after: Plan) -> Comparison:
     """Return the differences of two plans; key order and spelling are none.
 
     A missing axis is `R`, an empty field is a missing one, and a boundary is
-    what it amounts to, whether the entry says so or its contract does.
+    what it amounts to, whether the entry says so or its contract does. Records,
+    sizes and the workload are what they amount to as well.
     """
     old = {**before.param_plan, **before.boundary_classes}
     new = {**after.param_plan, **after.boundary_classes}
     changes = {fqn: _changes(fqn, before, after) for fqn in old if fqn in new}
-    old_records, new_records = _records(before), _records(after)
+    (old_items, old_exchange), (new_items, new_exchange) = _exchange(before), _exchange(after)
+    old_records, new_records = {**_records(before), **old_items}, {**_records(after), **new_items}
     changes.update(
         (name, field_changes(record, new_records[name]))
         for name, record in old_records.items()
@@ -42,7 +54,7 @@ def compare_plans(before: Plan, after: Plan) -> Comparison:
         [*old, *old_records],
         [*new, *new_records],
         changes,
-        field_changes(_fields(before), _fields(after)),
+        field_changes({**_fields(before), **old_exchange}, {**_fields(after), **new_exchange}),
     )
 
 
@@ -84,9 +96,10 @@ def _records(plan: Plan) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for field in _RECORDS:
         for record in plan.data.get(field, []):
-            matched = next((name for name in MATCH_FIELDS if name in record), None)
-            rest = {key: value for key, value in record.items() if key != matched}
-            patterns = record.get(matched, "") if matched is not None else ""
+            given = what_is_given(record)
+            matched = match_field(given)
+            rest = _record({key: value for key, value in given.items() if key not in MATCH_FIELDS})
+            patterns = given[matched] if matched is not None else ""
             for pattern in patterns if isinstance(patterns, list) else [patterns]:
                 name = f"{field}: {pattern}"
                 while name in found:
@@ -95,18 +108,60 @@ def _records(plan: Plan) -> dict[str, dict[str, Any]]:
     return found
 
 
+def _record(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with its targets in one spelling."""
+    fields = target_fields(given)
+    spellings = {name for names in TARGET_FIELDS.values() for name in names}
+    record = {key: value for key, value in given.items() if key not in spellings}
+    for role, field in fields.items():
+        target = given[field]
+        if isinstance(target, dict) and not arguments_of(target):
+            target = target.get("_target_", target.get("target"))
+        record[TARGET_FIELDS[role][0]] = target
+    return record
+
+
+def _exchange(plan: Plan) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Return the items of the plan's workload by name, and its other fields by dotted path.
+
+    Of a workload that does not load, and of micro-batches, that is what is written.
+    """
+    field = "feature_exchange"
+    data = plan.data.get(field)
+    if not data:
+        return {}, {}
+    try:
+        if has_micro_batches(data):
+            return {}, leaves(data, f"{field}.")
+        data = load_workload(data, plan.place.at(field)).to_data()
+    except InvalidInput:
+        return {}, leaves(data, f"{field}.")
+    items: dict[str, dict[str, Any]] = {}
+    batches = {f"replicas.{number}.": one for number, one in enumerate(data.pop("replicas", ()))}
+    fields = leaves({name: value for name, value in data.items() if name != "items"}, f"{field}.")
+    for prefix, batch in (batches or {"": data}).items():
+        items.update((f"{field}.{prefix}items.{item['item_id']}", item) for item in batch["items"])
+        if prefix:
+            rest = {name: value for name, value in batch.items() if name != "items"}
+            fields.update(leaves(rest, f"{field}.{prefix}"))
+    return items, fields
+
+
 def _fields(plan: Plan) -> dict[str, Any]:
     """Return the other fields of a plan by dotted path, without empty ones."""
     found: dict[str, Any] = {}
     names = [*TOP_LEVEL_FIELDS, *(name for name in plan.data if name not in TOP_LEVEL_FIELDS)]
     for name in names:
         value = plan.data.get(name)
+        if name == "parallel_dims" and value is not None:
+            # What is not there has size 1; without any of it, nothing is said of sizes.
+            value = {**PARALLEL_DIMS, **value}
         if name in _BY_NAME or value in (None, {}, []):
             continue
         if isinstance(value, dict):
             found.update(leaves(value, f"{name}."))
         else:
-            found[name] = sorted(value) if name in _SETS else value
+            found[name] = sorted(set(value)) if name in _SETS else value
     # The model type may stand in either of two places.
     found.pop("source.model_type", None)
     if plan.model_type is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.nearest import NearestFqn
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.plan.rules import MATCH_FIELDS
+from hpplan.plan.rules import match_field, what_is_given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,7 +64,7 @@ def _check_records(subject: Subject, known: _Known) -> Iterator[Diagnostic]:
     for field in ("injections", "module_overrides"):
         for index, record in enumerate(subject.plan.data.get(field, [])):
             place = subject.plan.place.at(field, index)
-            matched = next((name for name in MATCH_FIELDS if name in record), None)
+            matched = match_field(what_is_given(record))
             if matched is not None and place not in rule_places:
                 patterns = record[matched]
                 names = [patterns] if isinstance(patterns, str) else _strings(patterns)

@@ -24,9 +24,9 @@ def role_target(rule: Rule, role: str) -> str | None:
 
 def alike(one: Rule, other: Rule, role: str) -> bool:
     """Whether two rules give the same in a role: one target, with the same arguments."""
-    return role_target(one, role) == role_target(other, role) and (one.arguments.get(role) or {}) == (
-        other.arguments.get(role) or {}
-    )
+    return role_target(one, role) == role_target(other, role) and one.arguments.get(
+        role
+    ) == other.arguments.get(role)
 
 
 def effective(subject: Subject, rule: Rule, role: str, patterns: tuple[str, ...] | None = None) -> list[str]:

@@ -66,6 +66,9 @@ BOUNDARY_FIELDS = ("in_src", "in_dst", "out_src", "out_dst", "out_names")
 
 _SIZES = ("dp_size", "cp_size", "tp_size", "ep_size", "pp_size")
 
+PARALLEL_DIMS = {**dict.fromkeys(_SIZES, 1), "sequence_parallel": False}
+"""The fields of `parallel_dims`, with what they mean where they are not there."""
+
 _STRIPPED = record(
     {"class": TEXT, "pass": TEXT, "rule": TEXT, "pattern": TEXT, "below": TEXT},
     required=("pass", "pattern"),

@@ -87,7 +87,7 @@ class Rule(NamedTuple):
     pattern_places: tuple[Place, ...]
     """Where each pattern is written."""
     arguments: Mapping[str, Mapping[str, Any]]
-    """What stands beside the name of each target that is a mapping."""
+    """What stands beside the name of each target."""
 
     def target_place(self, role: str) -> Place:
         """Return the place of a target."""
@@ -164,13 +164,8 @@ def _rules(
     rules = []
     for index, item in enumerate(records):
         here = place.at(index)
-        # Projections of records write what they do not have as null.
-        given = {name: value for name, value in item.items() if value is not None}
-        fields = {
-            role: name
-            for role, names in TARGET_FIELDS.items()
-            if (name := next((name for name in names if name in given), None)) is not None
-        }
+        given = what_is_given(item)
+        fields = target_fields(given)
         targets = {role: _target(given[name], here.at(name), problems) for role, name in fields.items()}
         if not any(targets.values()):
             if every_record_is_a_rule and not fields:
@@ -183,9 +178,7 @@ def _rules(
                     )
                 )
             continue
-        matched = min(
-            (name for name in MATCH_FIELDS if name in given), key=lambda name: not given[name], default=None
-        )
+        matched = match_field(given)
         if matched is None:
             problems.append(
                 Diagnostic(
@@ -209,15 +202,39 @@ def _rules(
             pattern_places=(listed,)
             if isinstance(patterns, str)
             else tuple(listed.at(number) for number in range(len(patterns))),
-            arguments={
-                role: {key: value for key, value in given[name].items() if key not in {"_target_", "target"}}
-                for role, name in fields.items()
-                if isinstance(given[name], dict)
-            },
+            arguments={role: arguments_of(given[name]) for role, name in fields.items()},
         )
         problems += _check_condition(rule)
         rules.append(rule)
     return tuple(rules)
+
+
+def what_is_given(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record without nulls: projections of records write what they do not have as null."""
+    return {name: value for name, value in record.items() if value is not None}
+
+
+def match_field(given: Mapping[str, Any]) -> str | None:
+    """Return the field that says what a record matches, if one does."""
+    return min(
+        (name for name in MATCH_FIELDS if name in given), key=lambda name: not given[name], default=None
+    )
+
+
+def target_fields(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return how a record spells each target it has; of several spellings the first counts."""
+    return {
+        role: name
+        for role, names in TARGET_FIELDS.items()
+        if (name := next((name for name in names if name in given), None)) is not None
+    }
+
+
+def arguments_of(target: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return what stands beside the name of a target, where it is a mapping."""
+    if isinstance(target, str):
+        return {}
+    return {key: value for key, value in target.items() if key not in {"_target_", "target"}}
 
 
 def _target(target: str | Mapping[str, Any], place: Place, problems: list[Diagnostic]) -> str | None:

@@ -99,6 +99,79 @@ def test_injections_are_compared_by_what_they_match() -> None:
     assert found.changed == (ChangedNames(("injections: l.2",), 1, (FieldChange("ep_size", 4, 8),)),)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"local_compute_fn": "a.b"}, {"local_compute_fn": {"_target_": "a.b"}}),
+        ({"local_compute_fn": "a.b"}, {"local_compute_target": {"target": "a.b"}}),
+        ({"replace_module": {"_target_": "a.b", "k": 1}}, {"factory": {"_target_": "a.b", "k": 1}}),
+        ({"inner_wrapper": "a.b"}, {"inner_wrapper": "a.b", "when": None, "replace_target": None}),
+        ({"inner_wrapper": "a.b"}, {"inner_wrapper": "a.b", "inner_wrapper_target": "ignored"}),
+    ],
+)
+def test_the_spelling_of_a_record_is_no_difference(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """HyperParallel's YAML and its IR have other names for the same things, and the IR writes nulls."""
+    one = plan(injections=[{"match": "a", **before}])
+    other = plan(injections=[{"fqns": None, "match": [], "fqn": "a", **after}])
+    assert compare_plans(one, other) == SAME
+    changed = plan(injections=[{"match": "a", **before, "when": "ep"}])
+    assert compare_plans(changed, other).changed == (
+        ChangedNames(("injections: a",), 1, (FieldChange("when", "ep", ABSENT),)),
+    )
+
+
+def test_a_missing_size_is_one() -> None:
+    """Absent axes are 1; a plan that says nothing of sizes is another thing."""
+    one = plan(parallel_dims={"tp_size": 2, "dp_size": 1, "sequence_parallel": False})
+    assert compare_plans(one, plan(parallel_dims={"tp_size": 2})) == SAME
+    assert compare_plans(one, plan(parallel_dims={"cp_size": 2})).fields == (
+        FieldChange("parallel_dims.cp_size", 1, 2),
+        FieldChange("parallel_dims.tp_size", 2, 1),
+    )
+    assert not compare_plans(one, plan()).equal
+
+
+def test_a_repeated_class_is_no_difference() -> None:
+    """A list of classes is a set."""
+    one, other = (plan(external_state_classes=names) for names in (["A", "A", "B"], ["B", "A"]))
+    assert compare_plans(one, other) == SAME
+
+
+ITEM = {"batch_index": 0, "decoder_token_start": 0, "output_rows": 2}
+
+
+def test_workloads_are_compared_by_what_they_mean() -> None:
+    """A field that says what it means anyway is spelling, and so is a single run of tokens."""
+    items = [{"item_id": number, **ITEM, "batch_index": number} for number in range(4)]
+    one = plan(feature_exchange={"sequence": {"length": 8}, "items": items})
+    spans = [{"token_start": 0, "rows": 2}]
+    spelled = [{**items[0], "spans": spans}, *items[1:]]
+    other = {"dtype": "bfloat16", "sequence": {"length": 8, "pad": False}, "items": spelled, "payloads": 1}
+    assert compare_plans(one, plan(feature_exchange=other)) == SAME
+    moved = [{**item, "decoder_token_start": 3} if item["item_id"] else item for item in items]
+    found = compare_plans(one, plan(feature_exchange={"sequence": {"length": 9}, "items": moved}))
+    assert found.changed == (
+        ChangedNames(("feature_exchange.items.{1..3}",), 3, (FieldChange("decoder_token_start", 0, 3),)),
+    )
+    assert found.fields == (FieldChange("feature_exchange.sequence.length", 8, 9),)
+    replicas = {"sequence": {"length": 8}, "replicas": [{"items": items[:1]}, {"items": []}]}
+    found = compare_plans(one, plan(feature_exchange=replicas))
+    assert (found.removed, found.added) == (
+        ("feature_exchange.items.{0..3}",),
+        ("feature_exchange.replicas.0.items.0",),
+    )
+
+
+def test_workloads_that_do_not_load_are_compared_as_they_are() -> None:
+    """What is wrong with a workload is for `hpplan validate` to say."""
+    one, other = (plan(feature_exchange={"items": 1, "sequence": {"length": size}}) for size in (1, 2))
+    assert compare_plans(one, one) == SAME
+    assert compare_plans(one, other).fields == (FieldChange("feature_exchange.sequence.length", 1, 2),)
+    several = plan(feature_exchange={"micro_batches": []})
+    assert compare_plans(several, several) == SAME
+    assert not compare_plans(several, one).equal
+
+
 def table(mesh: str = "dp=2,tp=2,sp", **fields: Any) -> RoutingTable:  # noqa: ANN401 - workload data
     """Return the routes of two items in a sequence of eight tokens."""
     workload = {
