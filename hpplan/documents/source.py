@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 # Only breaks that every reader takes for one end a header line: YAML 1.1 has three more.
-_COMMENT = re.compile(r"(?:^|[ \t])#", re.MULTILINE)
 _HEADER = re.compile(r"(?:[ \t]*(?:#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|\r|\n|\Z))+")
 
 
@@ -49,11 +48,13 @@ class Source:
 
     @cached_property
     def has_comments(self) -> bool:
-        """Whether a YAML file seems to have comments behind its header, which a rewrite would lose."""
+        """Whether a YAML document has comments behind its header, which a rewrite would lose."""
         if self.format != "yaml":
             return False
+        from hpplan.documents.yaml_comments import has_comment
+
         found = _HEADER.match(self.text)
-        return _COMMENT.search(self.text, found.end() if found else 0) is not None
+        return has_comment(self.text, found.end() if found is not None else 0)
 
     @cached_property
     def _line_starts(self) -> list[int]:

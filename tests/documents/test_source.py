@@ -213,6 +213,29 @@ def test_header(text: str, header: str) -> None:
     assert Source("plan", text, "json").header == ""
 
 
+@pytest.mark.parametrize("libyaml", [True, False], ids=["libyaml", "pure"])
+@pytest.mark.parametrize(
+    ("text", "has_comments"),
+    [
+        ("# h\n\n# i\na: x#y\nb#: 'c # d'\ne: \"f\n  # g\"\n", False),
+        ("a: |\n  # x\n  y # z\nb: >-\n  #\n", False),
+        ("a: 'b # c'\nd: e # f\n", True),
+        ("a: | # x\n  y\n", True),
+        ("a: |\n  x\n# y\nb: 1\n", True),
+        ("a: [x, # y\n  z]\n", True),
+        ("a: [x]# y\n", True),
+        ("a: 1\r# b\r", True),
+        ("a: 1\n---\n# b\n", True),
+        ("a: |#", True),
+    ],
+)
+def test_comments(text: str, has_comments: bool, libyaml: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comments would be lost without a word, or nobody could find those that were said to be lost."""
+    monkeypatch.setattr(yaml_parser, "USE_LIBYAML", libyaml)
+    assert Source("plan", text, "yaml").has_comments is has_comments
+    assert not Source("plan", text, "json").has_comments
+
+
 def test_findings_are_sorted() -> None:
     """Two runs would report the same findings in different orders."""
     first, second = (Code(f"HP9{n}", f"code-{n}", "error", "") for n in (1, 2))
