@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import PrefixStore
 from torch.distributed import distributed_c10d
@@ -111,13 +110,8 @@ class ExchangeGroup:
         if len(text) > _NOTE_BYTES:
             note = {"fault": str(note.get("fault", "its note is too long"))[: _NOTE_BYTES // 2]}
             text = json.dumps({"version": __version__, **note}).encode()
-        mine = torch.tensor(list(text.ljust(_NOTE_BYTES)), dtype=torch.uint8)
-        everyone = torch.empty(dist.get_world_size(self.notes_group) * _NOTE_BYTES, dtype=torch.uint8)
-        slots = list(torch.split(everyone, _NOTE_BYTES))
-        work = dist.all_gather(slots, mine, group=self.notes_group, async_op=True)
-        self.transport.wait(work, everyone.device, doing)
-        spoken = bytes(everyone.tolist())
-        notes = [json.loads(spoken[at : at + _NOTE_BYTES]) for at in range(0, len(spoken), _NOTE_BYTES)]
+        spoken = self.transport.gather_notes(text.ljust(_NOTE_BYTES), self.notes_group, doing)
+        notes = [json.loads(said) for said in spoken]
         for rank, said in zip(self.global_ranks, notes, strict=True):
             if said.get("fault"):
                 self.fail(f"rank {rank}: {said['fault']}")

@@ -7,12 +7,11 @@ from enum import IntEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch
-import torch.distributed as dist
-
 from hpplan.exchange.ledger import PeersFailed
 
 if TYPE_CHECKING:
+    import torch.distributed as dist
+
     from hpplan.exchange.ledger import Ledger
     from hpplan.exchange.transport import Transport
 
@@ -67,10 +66,6 @@ class Lockstep:
         self._ledger = ledger
         self._transport = transport
         self._spelled: dict[bytes, str] = {}
-        world = dist.get_world_size(notes_group)
-        self._mine = torch.empty(_FORM.size, dtype=torch.uint8)
-        self._everyone = torch.empty(world * _FORM.size, dtype=torch.uint8)
-        self._slots = list(torch.split(self._everyone, _FORM.size))
 
     def short(self, text: str) -> bytes:
         """Return what stands for a text in a step; failures can spell it on every rank that knows it."""
@@ -86,13 +81,10 @@ class Lockstep:
         """
         if news is not None:
             self._ledger.set(self._news(self._ledger.rank, step.call), news)
-        self._mine.copy_(torch.frombuffer(bytearray(_FORM.pack(*step)), dtype=torch.uint8))
-        work = dist.all_gather(self._slots, self._mine, group=self._notes_group, async_op=True)
-        self._transport.wait(work, self._mine.device, doing)
-        said = bytes(self._everyone.tolist())
-        mine = said[: _FORM.size]
-        if said != mine * len(self._slots):
-            self._compare([_read(said, at) for at in range(0, len(said), _FORM.size)])
+        mine = _FORM.pack(*step)
+        said = self._transport.gather_notes(mine, self._notes_group, doing)
+        if any(one != mine for one in said):
+            self._compare([_read(one) for one in said])
 
     def _compare(self, steps: list[Step]) -> None:
         first, ranks = steps[0], self._ledger.ranks
@@ -128,8 +120,8 @@ def digest_prefix(digest: str) -> bytes:
     return bytes.fromhex(digest.partition(":")[2][:16].ljust(16, "0"))
 
 
-def _read(said: bytes, at: int) -> Step:
-    digest, brings, call, kind = _FORM.unpack_from(said, at)
+def _read(said: bytes) -> Step:
+    digest, brings, call, kind = _FORM.unpack(said)
     return Step(digest, brings, call, Kind(kind))
 
 

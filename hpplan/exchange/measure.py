@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
@@ -91,14 +92,14 @@ class _Clock:
         self._transport = exchange.group.transport
         self._device = device
         self._together = together
-        self._arrived = torch.zeros(1)
 
     def run(self, seconds: list[float], action: Callable[[], T]) -> T:
         """Run something on all ranks of the group at once, and keep how long it took here."""
         self._synchronize()
         # A reduction between CPUs: torch's barrier would take the accelerator's backend.
-        work = dist.all_reduce(self._arrived, group=self._together, async_op=True)
-        self._transport.wait(work, self._arrived.device, "starting an iteration together")
+        arrived = torch.zeros(1)
+        collective = partial(dist.all_reduce, arrived, group=self._together)
+        self._transport.run([collective], [arrived], "starting an iteration together")
         start = time.perf_counter()
         result = action()
         self._synchronize()

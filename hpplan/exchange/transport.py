@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import time
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -13,15 +12,15 @@ import torch.distributed as dist
 from hpplan.exchange.ledger import first_line, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hpplan.exchange.ledger import Ledger
 
 _GLANCE = 50e-6
 """Seconds between two looks at a device's collective."""
 
-_LETTING_GO = 0.1
-"""Seconds that torch's threads have at exit; one of them takes microseconds after its collective."""
+_LETTING_GO = 1.0
+"""Seconds for which a thread of torch is waited for that still holds tensors; it takes microseconds."""
 
 _LOOK = seconds(0.2)
 """How long a rank waits between two looks at the ledger. Completion ends the wait at once."""
@@ -38,7 +37,6 @@ class Transport:
         """Use a process group whose ranks share this ledger."""
         self.process_group = process_group
         self.ledger = ledger
-        _let_go_at_exit()
         self.watches_devices = False
         """Whether to wait for accelerators here too, rather than when somebody reads the result."""
         self.calls = 0
@@ -53,21 +51,17 @@ class Transport:
     ) -> None:
         """Send rows `sent`, split by receiver, and fill `received`, split by sender. Both contiguous."""
         self.calls += 1
-        work = dist.all_to_all_single(
-            _as_bytes(received),
-            _as_bytes(sent),
-            list(output_splits),
-            list(input_splits),
-            group=self.process_group,
-            async_op=True,
-        )
-        self.wait(work, sent.device, doing)
+        arriving, leaving = _as_bytes(received), _as_bytes(sent)
+        splits = (list(output_splits), list(input_splits))
+        collective = partial(dist.all_to_all_single, arriving, leaving, *splits, group=self.process_group)
+        self.run([collective], [arriving, leaving], doing)
 
     def connect(self, device: torch.device) -> None:
         """Send one byte to every rank."""
         one = torch.ones(dist.get_world_size(self.process_group), dtype=torch.uint8, device=device)
-        work = dist.all_to_all_single(torch.empty_like(one), one, group=self.process_group, async_op=True)
-        self.wait(work, device, "connecting")
+        other = torch.empty_like(one)
+        collective = partial(dist.all_to_all_single, other, one, group=self.process_group)
+        self.run([collective], [other, one], "connecting")
 
     def broadcast_each(self, slots: Sequence[torch.Tensor], doing: str) -> None:
         """Fill slot r on every rank with what rank r has in it; empty slots cost nothing.
@@ -76,46 +70,67 @@ class Transport:
         measured 2.6 times as long as these broadcasts.
         """
         self.calls += 1
-        works = [
-            dist.broadcast(
-                _as_bytes(slot),
-                dist.get_global_rank(self.process_group, rank),
-                group=self.process_group,
-                async_op=True,
-            )
-            for rank, slot in enumerate(slots)
-            if slot.numel()
+        group = self.process_group
+        roots = [dist.get_global_rank(group, rank) for rank, slot in enumerate(slots) if slot.numel()]
+        lent = [_as_bytes(slot) for slot in slots if slot.numel()]
+        broadcasts = [
+            partial(dist.broadcast, rows, root, group=group) for rows, root in zip(lent, roots, strict=True)
         ]
-        for work in works:
-            self.wait(work, slots[0].device, doing)
+        self.run(broadcasts, lent, doing)
 
-    def wait(self, work: dist.Work | None, device: torch.device, doing: str) -> None:
-        """Wait for a collective; raise PeersFailed on every rank once it cannot finish.
+    def gather_notes(self, mine: bytes, notes_group: dist.ProcessGroup, doing: str) -> list[bytes]:
+        """Return the notes of all ranks, by rank in the group; all have the same size."""
+        note = torch.frombuffer(bytearray(mine), dtype=torch.uint8)
+        notes = torch.empty(dist.get_world_size(notes_group) * len(mine), dtype=torch.uint8)
+        slots = list(torch.split(notes, len(mine)))
+        self.run([partial(dist.all_gather, slots, note, group=notes_group)], [*slots, note], doing)
+        spoken = bytes(notes.tolist())
+        return [spoken[at : at + len(mine)] for at in range(0, len(spoken), len(mine))]
 
-        On an accelerator this orders the stream, as torch does, and returns,
-        unless `watches_devices`.
+    def run(
+        self, collectives: Sequence[Callable[..., dist.Work]], lent: Sequence[torch.Tensor], doing: str
+    ) -> None:
+        """Run collectives at once; raise PeersFailed on every rank once one cannot finish.
+
+        `lent` are the tensors they were given, made for them alone. On an
+        accelerator this orders the stream, as torch does, and returns, unless
+        `watches_devices`.
         """
-        if work is None:
+        if not lent:
             return
-        if device.type != "cpu" and not self.watches_devices:
-            work.wait()
-            return
-        deadline = time.monotonic() + self.ledger.patience
-        while not _finished(work, device, self.ledger, doing):
-            self.ledger.check(doing)
-            if time.monotonic() > deadline:
-                self.ledger.break_off(doing)
+        device = lent[0].device
+        self._wait([collective(async_op=True) for collective in collectives], device, doing)
+        if device.type == "cpu":
+            _await_return(lent)
+
+    def _wait(self, works: Sequence[dist.Work], device: torch.device, doing: str) -> None:
+        for work in works:
+            if device.type != "cpu" and not self.watches_devices:
+                work.wait()
+                continue
+            deadline = time.monotonic() + self.ledger.patience
+            while not _finished(work, device, self.ledger, doing):
+                self.ledger.check(doing)
+                if time.monotonic() > deadline:
+                    self.ledger.break_off(doing)
 
 
-@cache
-def _let_go_at_exit() -> None:
-    """Give torch's threads time to let go of tensors before the interpreter ends.
+def _await_return(lent: Sequence[torch.Tensor]) -> None:
+    """Wait until torch's threads have let go of tensors, so that Python is the last to hold them.
 
     A thread that drops the last reference to a tensor that Python knew waits
     for the interpreter's lock; where the interpreter ends meanwhile, that
     aborts the process ("terminate called without an active exception").
     """
-    atexit.register(time.sleep, _LETTING_GO)
+    deadline = time.monotonic() + _LETTING_GO
+    while any(_held_by_torch(one) for one in lent) and time.monotonic() < deadline:
+        time.sleep(_GLANCE)
+
+
+def _held_by_torch(tensor: torch.Tensor) -> bool:
+    """Whether others than Python refer to a tensor, as `torch.utils.swap_tensors` finds out."""
+    count: int = tensor._use_count()  # type: ignore[attr-defined]  # noqa: SLF001 - there is no public name for it
+    return count > 1
 
 
 def _finished(work: dist.Work, device: torch.device, ledger: Ledger, doing: str) -> bool:
