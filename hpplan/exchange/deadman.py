@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from hpplan.errors import ExecutionBroken
 from hpplan.exchange.ledger import PeersFailed
@@ -23,7 +23,13 @@ PULSE = "pulse"
 """The note by which the first rank shows that it is there, for ranks that wait long for its verdict."""
 
 _GRACE = 1.0
-"""Seconds after a fault in which the main thread should have noticed it, beyond the roll call."""
+"""Seconds after a fault in which the main thread should have noticed it, unless torch holds it."""
+
+_LAST_WORDS = 5.0
+"""Seconds for the main thread to end the process, once it has the last word."""
+
+_LAST_LOOK = 1.0
+"""Seconds that a look at the store may take when nobody needs it any more."""
 
 
 class Deadman:
@@ -43,8 +49,14 @@ class Deadman:
         self._ledger = ledger
         self._watched = watched
         self._limits: list[tuple[float, str]] = []
-        for watch in (self._watch_limits, self._watch_faults):
-            threading.Thread(target=watch, name="hpplan-deadman", daemon=True).start()
+        self._dismissed = threading.Event()
+        self._last_word = threading.Lock()
+        self._threads = [
+            threading.Thread(target=watch, name="hpplan-deadman", daemon=True)
+            for watch in (self._watch_limits, self._watch_faults)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     @contextmanager
     def limit(self, seconds: float, doing: str) -> Iterator[None]:
@@ -55,11 +67,21 @@ class Deadman:
         finally:
             self._limits.pop()
 
+    def take_the_last_word(self) -> None:
+        """Return to one thread alone: to the one that is to say why the process ends, and to end it."""
+        self._last_word.acquire()
+
+    def dismiss(self) -> None:
+        """Watch no longer: a thread in the store would abort a process whose interpreter ends."""
+        self._dismissed.set()
+        for thread in self._threads:
+            thread.join(_LAST_LOOK)
+
     def _watch_limits(self) -> None:
-        while True:
-            time.sleep(_PAUSE)
+        while not self._dismissed.wait(_PAUSE):
             if self._job.lost_its_launcher:
-                self._orphaned()
+                self.take_the_last_word()
+                end_orphan(self._job)
             now = time.monotonic()
             late = [doing for until, doing in list(self._limits) if now > until]
             asked = self._ledger.asking_since
@@ -67,15 +89,16 @@ class Deadman:
             if asked is not None and now > asked + self._ledger.timeout:
                 # Nobody can be asked who speaks; two ranks at most do, in case one of them is lost.
                 stuck = f"rank {rank} gets no answer from the rendezvous store; whoever holds it hangs"
-                _end(stuck if rank in self._ledger.ranks[:2] else "", ExecutionBroken.exit_status)
+                self._end(stuck if rank in self._ledger.ranks[:2] else "", ExecutionBroken.exit_status)
             elif late:
-                fault = self._called_roll(late[0])
-                _end(fault.reason if fault.speaker == rank else "", fault.status)
+                self._end_for(self._called_roll(late[0]))
 
-    def _orphaned(self) -> None:
-        """End as all workers of a launcher do that was killed, whatever the main thread does."""
-        first = self._ledger.rank == self._ledger.ranks[0]
-        _end("the launcher is gone; its workers end too" if first else "", ExecutionBroken.exit_status)
+    def _end_for(self, fault: Fault) -> NoReturn:
+        self._end(fault.reason if fault.speaker == self._ledger.rank else "", fault.status)
+
+    def _end(self, message: str, status: int) -> NoReturn:
+        """End the process with a message, unless the main thread has the last word after all."""
+        _end(message if self._last_word.acquire(timeout=_LAST_WORDS) else "", status)
 
     def _called_roll(self, doing: str) -> Fault:
         """Find out, in place of the main thread, which ranks are lost."""
@@ -86,20 +109,27 @@ class Deadman:
 
     def _watch_faults(self) -> None:
         try:
-            while True:
-                time.sleep(_PAUSE)
+            while not self._dismissed.wait(_PAUSE):
                 if self._ledger.rank == self._ledger.ranks[0]:
                     self._watched.set(PULSE, str(time.monotonic()))
                 fault = self._watched.fault()
                 if fault is not None:
-                    time.sleep(self._ledger.roll_call_seconds + _GRACE)
-                    _end("", fault.status)
+                    time.sleep(_GRACE)
+                    self._watched.part(_GRACE, waits=self._job.holds_store)
+                    self._end_for(fault)
         except PeersFailed:
             # The store is gone: the main thread finds that out by itself.
             return
 
 
-def _end(message: str, status: int) -> None:
+def end_orphan(job: Job) -> NoReturn:
+    """End a worker whose launcher was killed, and remove what that would have removed; rank 0 says why."""
+    job.remove_meeting_place()
+    message = "the launcher is gone; its workers end too" if job.rank == 0 else ""
+    _end(message, ExecutionBroken.exit_status)
+
+
+def _end(message: str, status: int) -> NoReturn:
     if message:
         print(f"Error: {message}", file=sys.stderr, flush=True)  # noqa: T201 - the process ends here
     os._exit(status)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpplan.errors import UnusableRequest
@@ -55,6 +58,15 @@ class Job:
     def lost_its_launcher(self) -> bool:
         """Whether `--launch` is gone, so that nobody waits for this worker any more."""
         return self.launcher is not None and os.getppid() != self.launcher
+
+    def remove_meeting_place(self) -> None:
+        """Remove the folder in which the workers of `--launch` meet, where that cannot do it itself."""
+        folder = Path(self.store_path or "").parent
+        # Under its old name, a worker that still asks the store would make the file again.
+        ended = folder.with_name(f"{folder.name}.ended")
+        with contextlib.suppress(OSError):
+            folder.rename(ended)
+            shutil.rmtree(ended)
 
     @property
     def meeting_point(self) -> str:

@@ -188,6 +188,7 @@ class Session:
         if not broken and dist.is_initialized():
             with self.deadman.limit(_FAREWELL, "leaving the process groups"):
                 dist.destroy_process_group()
+            self.deadman.dismiss()
 
 
 def _store_in_time(job: Job, until: float, *, listens: bool) -> Store:

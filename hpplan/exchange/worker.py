@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hpplan.diagnostics import Place
 from hpplan.errors import ExecutionBroken, HpplanError, InvalidInput, UnusableRequest
+from hpplan.exchange.deadman import end_orphan
 from hpplan.exchange.termination import Terminated, Termination
 from hpplan.routing.mesh import check_world_size
 
@@ -118,6 +119,8 @@ def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
             return Outcome(_INTERRUPTED, message=f"rank {job.rank} was interrupted (SIGINT)", whole=False)
         else:
             return worker.run(callbacks)
+        if job.lost_its_launcher:
+            end_orphan(job)
         # Ranks that have not met cannot agree on who speaks: under torchrun, one of each host does.
         message = lost if job.local_rank == 0 or not job.under_torchrun else None
         return Outcome(ExecutionBroken.exit_status, message=message or None, whole=False)
@@ -159,6 +162,7 @@ class _Worker:
             what = f"rank {ledger.rank} failed with {type(error).__name__}: {first_line(error)}"
             fault = self._declared(what)
             if not cannot_go_on(error):
+                self.session.deadman.take_the_last_word()
                 self.session.leave(broken=True)
                 # Threads of a broken process group can hold up the interpreter on its way out.
                 signal.alarm(_LAST_RESORT)
@@ -166,7 +170,10 @@ class _Worker:
         else:
             self.session.leave()
             return Outcome(int(report["verified"] is False), report if ledger.rank == 0 else None)
+        self.session.deadman.take_the_last_word()
         self.session.leave(broken=True)
+        if self.session.job.lost_its_launcher:
+            end_orphan(self.session.job)
         if fault.speaker != ledger.rank:
             return Outcome(fault.status, whole=False)
         return Outcome(fault.status, message=fault.reason, error=trouble, whole=False)

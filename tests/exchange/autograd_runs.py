@@ -148,7 +148,7 @@ def planned(rank: int, items: list[list[dict[str, Any]]]) -> Any:  # noqa: ANN40
     from hpplan.routing.mesh import parse_mesh
 
     mesh = parse_mesh("cp=2")
-    group = ExchangeGroup.from_mesh(mesh, timeout=20)
+    group = ExchangeGroup.from_mesh(mesh, timeout=60)
     seen = []
     for batch in items:
         exchange = FeatureExchange.plan(batch, mesh, {"length": 16}, group)

@@ -11,7 +11,7 @@ def exchanges() -> list[Any]:
     """Return two exchanges of one group, on two ranks that send each other as many rows in both."""
     from hpplan.exchange import ExchangeGroup, FeatureExchange
 
-    group = ExchangeGroup.from_mesh("cp=2", timeout=20)
+    group = ExchangeGroup.from_mesh("cp=2", timeout=60)
     made = []
     for shift in (0, 1):
         items = [

@@ -33,7 +33,7 @@ def make_exchange(setting: naive_model.Setting, granularity: str = "record", **o
 
     workload = load_workload(setting.workload, Place("workload"))
     routes = plan_routes(parse_mesh(setting.mesh), workload, "row" if granularity == "row" else "record")
-    return FeatureExchange.from_routes(routes, **{"timeout": 20, **options})
+    return FeatureExchange.from_routes(routes, **{"timeout": 60, **options})
 
 
 def make_features(exchange: Any, dtype: str, width: int, payload: int = 0) -> Any:  # noqa: ANN401 - as above

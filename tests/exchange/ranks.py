@@ -17,7 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from multiprocessing.connection import Connection
 
-PRELOADED = ["torch", "torch.distributed", "hpplan.exchange.execution", "hpplan.exchange.micro_batch"]
+PRELOADED = [
+    "torch",
+    "torch.distributed",
+    # torch loads this, and all of sympy, in the first backward of several tensors.
+    "torch.fx.experimental.symbolic_shapes",
+    "yaml",
+    "hpplan.cli.exec",
+    "hpplan.exchange.execution",
+    "hpplan.exchange.execution_report",
+    "hpplan.exchange.micro_batch",
+    "hpplan.exchange.session",
+    "hpplan.reports.exec_table",
+]
+"""What ranks need, so that they start at once, and all alike."""
 
 
 class Ended(NamedTuple):
@@ -29,12 +42,11 @@ class Ended(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """How one rank of a command ended, and when, in seconds after the first was started."""
+    """How one rank of a command ended; it has no status where it hung."""
 
     status: int | None
     stdout: str
     stderr: str
-    seconds: float
 
 
 def run_ranks(
@@ -90,13 +102,10 @@ def run_command(
             )
             process.start()
             started.append((process, files))
-        ended: dict[int, float] = {}
-        awaited = set(range(len(started))) - {stuck}
-        while not awaited <= ended.keys() and time.monotonic() - begin < patience:
-            for rank, (process, _) in enumerate(started):
-                if rank not in ended and not process.is_alive():
-                    ended[rank] = time.monotonic() - begin
+        awaited = [process for rank, (process, _) in enumerate(started) if rank != stuck]
+        while any(process.is_alive() for process in awaited) and time.monotonic() - begin < patience:
             time.sleep(0.02)
+        ended = {rank for rank, (process, _) in enumerate(started) if not process.is_alive()}
         for process, _ in started:
             if process.is_alive():
                 process.kill()
@@ -105,7 +114,6 @@ def run_command(
             Ran(
                 process.exitcode if rank in ended else None,
                 *(Path(name).read_text(encoding="utf-8") if Path(name).exists() else "" for name in files),
-                ended.get(rank, patience),
             )
             for rank, (process, files) in enumerate(started)
         ]

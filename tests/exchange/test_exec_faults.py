@@ -24,10 +24,13 @@ WORKLOAD = {
     ],
     "buckets": [[0], [1], [], []],
 }
-TIMEOUT = 3
-NEVER_CAME = "rank {} did not come to the rendezvous within 3 s"
-LATE = 20
-"""Seconds that a rank may take beyond the timeout to start and to end, on a busy machine."""
+TIMEOUT = 60
+"""Seconds, more than `run_command` has patience for: what ends a run must be noticed, not waited out."""
+
+SILENCE = 8
+"""Seconds after which ranks that say nothing are given up, where nothing else tells that they are lost."""
+
+NEVER_CAME = f"rank {{}} did not come to the rendezvous within {SILENCE} s"
 
 
 @pytest.fixture
@@ -38,11 +41,16 @@ def arguments(tmp_path: Path) -> list[str]:
     return ["exec", str(path), "--mesh", "cp=2,tp=2,sp", "--iters", "2", "--timeout", str(TIMEOUT)]
 
 
+@pytest.fixture
+def short_arguments(arguments: list[str]) -> list[str]:
+    """Return the arguments of such a run that does not wait long for ranks that say nothing."""
+    return [*arguments[:-1], str(SILENCE)]
+
+
 def _check(ran: list[Ran], status: int, message: str, lost: int | None = None) -> None:
-    """Check that all ranks but the lost one ended in time and alike, and that exactly one said why."""
+    """Check that all ranks but the lost one ended, and alike, and that exactly one said why."""
     others = [one for rank, one in enumerate(ran) if rank != lost]
     assert [one.status for one in others] == [status] * len(others), ran
-    assert max(one.seconds for one in others) < TIMEOUT + LATE
     assert all(one.stdout == "" for one in others)
     assert "".join(one.stderr for one in others) == f"Error: {message}\n"
 
@@ -61,19 +69,23 @@ def test_killed_or_gone_rank_is_named(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lost", [0, 2])
-def test_hanging_rank_is_named_and_ends_too(tmp_path: Path, arguments: list[str], lost: int) -> None:
+def test_hanging_rank_is_named_and_ends_too(tmp_path: Path, short_arguments: list[str], lost: int) -> None:
     """A rank that hangs in Python is given up by the others, and ends itself when it hears of that."""
-    ran = run_command(job(4, tmp_path), [arguments] * 4, sabotage.at_collective, lost, 7, "sleep")
-    message = f"rank {lost} is lost: it did not follow within 3 s while the others were exchanging features"
+    ran = run_command(job(4, tmp_path), [short_arguments] * 4, sabotage.at_collective, lost, 7, "sleep")
+    message = (
+        f"rank {lost} is lost: it did not follow within {SILENCE} s while the others were exchanging features"
+    )
     _check(ran, 3, message, lost)
     assert (ran[lost].status, ran[lost].stderr) == (3, "")
 
 
 @pytest.mark.slow
-def test_stopped_rank_is_named(tmp_path: Path, arguments: list[str]) -> None:
+def test_stopped_rank_is_named(tmp_path: Path, short_arguments: list[str]) -> None:
     """A process that the kernel does not run answers nothing at all."""
-    ran = run_command(job(4, tmp_path), [arguments] * 4, sabotage.at_collective, 1, 2, "stop", stuck=1)
-    message = "rank 1 is lost: it did not follow within 3 s while the others were exchanging gradients"
+    ran = run_command(job(4, tmp_path), [short_arguments] * 4, sabotage.at_collective, 1, 2, "stop", stuck=1)
+    message = (
+        f"rank 1 is lost: it did not follow within {SILENCE} s while the others were exchanging gradients"
+    )
     _check(ran, 3, message, 1)
 
 
@@ -86,21 +98,21 @@ def test_bug_on_one_rank_ends_all(tmp_path: Path, arguments: list[str]) -> None:
     assert "this is a bug in hpplan" in ran[3].stderr
 
 
-def test_rank_lost_before_the_meeting_is_named(tmp_path: Path, arguments: list[str]) -> None:
+def test_rank_lost_before_the_meeting_is_named(tmp_path: Path, short_arguments: list[str]) -> None:
     """A rank that joined and died must be told from one that is merely late."""
-    ran = run_command(job(4, tmp_path), [arguments] * 4, sabotage.before_meeting, 2, "kill")
+    ran = run_command(job(4, tmp_path), [short_arguments] * 4, sabotage.before_meeting, 2, "kill")
     _check(ran, 3, NEVER_CAME.format(2), 2)
 
 
-def test_rank_that_never_comes_is_named(tmp_path: Path, arguments: list[str]) -> None:
+def test_rank_that_never_comes_is_named(tmp_path: Path, short_arguments: list[str]) -> None:
     """One host that was not started must be named by the ranks of the others."""
-    ran = run_command(job(4, tmp_path)[:3], [arguments] * 3)
+    ran = run_command(job(4, tmp_path)[:3], [short_arguments] * 3)
     _check(ran, 3, NEVER_CAME.format(3))
 
 
-def test_first_rank_that_never_comes_is_named(tmp_path: Path, arguments: list[str]) -> None:
+def test_first_rank_that_never_comes_is_named(tmp_path: Path, short_arguments: list[str]) -> None:
     """Rank 0 judges whether all go together; without it somebody else must speak."""
-    ran = run_command(job(4, tmp_path)[1:], [arguments] * 3)
+    ran = run_command(job(4, tmp_path)[1:], [short_arguments] * 3)
     _check(ran, 3, NEVER_CAME.format(0))
 
 
@@ -157,7 +169,7 @@ def test_wrong_world_size_is_refused(tmp_path: Path, arguments: list[str]) -> No
     assert ran[1].stderr == ""
 
 
-def test_missing_rendezvous_is_said_in_time(arguments: list[str]) -> None:
+def test_missing_rendezvous_is_said_in_time(short_arguments: list[str]) -> None:
     """An address at which nobody listens, as when rank 0's host is down or the name is wrong."""
     environment = {
         "RANK": "1",
@@ -166,7 +178,7 @@ def test_missing_rendezvous_is_said_in_time(arguments: list[str]) -> None:
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": "9",
     }
-    ran = run_command([environment], [arguments])
+    ran = run_command([environment], [short_arguments])
     _check(ran, 3, "rank 1 finds no rendezvous at 127.0.0.1:9: [Errno 111] Connection refused")
 
 
@@ -199,7 +211,7 @@ def test_stopped_job_still_has_its_status(tmp_path: Path, arguments: list[str]) 
     assert message.startswith("Error: the launcher stopped the job (SIGTERM); every rank still answered")
 
 
-def test_port_of_something_else_is_said_in_time(arguments: list[str]) -> None:
+def test_port_of_something_else_is_said_in_time(short_arguments: list[str]) -> None:
     """A web server, say, takes the connection and never answers as a store does."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         environment = {
@@ -208,11 +220,10 @@ def test_port_of_something_else_is_said_in_time(arguments: list[str]) -> None:
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": str(other.getsockname()[1]),
         }
-        ran = run_command([{**environment, "RANK": "0"}, {**environment, "RANK": "1"}], [arguments] * 2)
+        ran = run_command([{**environment, "RANK": "0"}, {**environment, "RANK": "1"}], [short_arguments] * 2)
     assert [one.status for one in ran] == [3, 3]
     where = f"at 127.0.0.1:{environment['MASTER_PORT']}"
     assert ran[0].stderr.startswith(f"Error: rank 0 cannot hold the rendezvous {where}: another process has ")
     assert ran[1].stderr == (
         f"Error: rank 1 finds no rendezvous {where}: what listens there does not answer as a store does\n"
     )
-    assert max(one.seconds for one in ran) < TIMEOUT + 6

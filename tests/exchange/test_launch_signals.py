@@ -7,12 +7,19 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 import yaml
 
-TIMEOUT = 4
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SILENCE = 12
+"""Seconds after which a worker that says nothing is given up; it counts from when the first has torch."""
+
 WORKLOAD = {
     "feature_width": 16,
     "sequence": {"length": 32},
@@ -20,33 +27,58 @@ WORKLOAD = {
 }
 
 
-def _launched(folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
-    """Start a long run on two workers; return the launcher and the workers, once these exchange rows."""
+class Launched(NamedTuple):
+    """A run of two workers that have met, and the file in which they did."""
+
+    launcher: subprocess.Popen[str]
+    workers: list[int]
+    store: Path
+
+
+@contextmanager
+def _launched(folder: Path, timeout: int = 60) -> Iterator[Launched]:
+    """Start a long run on two workers; end it where the test does not."""
     path = folder / "workload.yaml"
     path.write_text(yaml.safe_dump(WORKLOAD), encoding="utf-8")
-    command = ["exec", str(path), "--mesh", "cp=2", "--iters", "1000000", "--timeout", str(TIMEOUT)]
+    command = ["exec", str(path), "--mesh", "cp=2", "--iters", "1000000", "--timeout", str(timeout)]
     launcher = subprocess.Popen(
         [sys.executable, "-m", "hpplan", *command, "--launch", "2"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+    with launcher:
+        try:
+            yield _met(launcher)
+        finally:
+            launcher.kill()
+
+
+def _met(launcher: subprocess.Popen[str]) -> Launched:
+    """Wait until both workers have met."""
     workers: dict[int, int] = {}
-    until = time.monotonic() + 30
-    while len(workers) < 2 and time.monotonic() < until:
-        time.sleep(0.1)
-        children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text(encoding="utf-8")
-        for child in map(int, children.split()):
-            environment = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
-            workers.update({rank: child for rank in (0, 1) if f"RANK={rank}".encode() in environment})
-    while not all(_has_torch(pid) for pid in workers.values()) and time.monotonic() < until:
-        time.sleep(0.1)
-    time.sleep(4)
-    return launcher, [workers[0], workers[1]]
+    store = Path()
+    children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+    _wait_until(lambda: len(children.read_text(encoding="utf-8").split()) == 2)
+    for child in map(int, children.read_text(encoding="utf-8").split()):
+        _wait_until(lambda child=child: b"HPPLAN_STORE=" in _environment(child))  # type: ignore[misc]
+        given = dict(one.split("=", 1) for one in _environment(child).decode().split("\0") if "=" in one)
+        workers[int(given["RANK"])] = child
+        store = Path(given["HPPLAN_STORE"])
+    # What rank 0 writes once it has seen everyone.
+    _wait_until(lambda: store.exists() and b"/go" in store.read_bytes())
+    return Launched(launcher, [workers[0], workers[1]], store)
 
 
-def _has_torch(pid: int) -> bool:
-    return "libtorch" in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
+def _environment(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def _wait_until(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def _runs(pid: int) -> bool:
@@ -62,33 +94,28 @@ def _runs(pid: int) -> bool:
     [
         (None, signal.SIGINT, 130, "Error: interrupted\n"),
         (1, signal.SIGTERM, 3, "Error: rank 1 was stopped (SIGTERM)\n"),
-        (0, signal.SIGSTOP, 3, f"Error: rank 0 is lost: it did not follow within {TIMEOUT} s while the"),
+        (0, signal.SIGSTOP, 3, f"Error: rank 0 is lost: it did not follow within {SILENCE} s while the"),
     ],
 )
 def test_one_line_and_one_status_in_time(
     tmp_path: Path, victim: int | None, number: int, status: int, message: str
 ) -> None:
     """Whatever ends a run, people need one line that says what, and no worker left behind."""
-    launcher, workers = _launched(tmp_path)
-    begin = time.monotonic()
-    os.kill(launcher.pid if victim is None else workers[victim], number)
-    stdout, stderr = launcher.communicate(timeout=60)
+    with _launched(tmp_path, SILENCE if number == signal.SIGSTOP else 60) as (launcher, workers, _):
+        os.kill(launcher.pid if victim is None else workers[victim], number)
+        stdout, stderr = launcher.communicate(timeout=60)
     assert (launcher.returncode, stdout) == (status, "")
     assert stderr.startswith(message)
     assert stderr.count("\n") == 1, stderr
-    # Beyond the timeout: a short mercy for a worker that hangs, and a busy machine.
-    assert time.monotonic() - begin < TIMEOUT + 6
     assert not any(_runs(pid) for pid in workers)
 
 
 @pytest.mark.slow
 def test_workers_do_not_outlive_a_killed_launcher(tmp_path: Path) -> None:
-    """Orphans would keep cores and memory busy for as long as the run was meant to take."""
-    launcher, workers = _launched(tmp_path)
-    launcher.kill()
-    _, stderr = launcher.communicate(timeout=30)
+    """Orphans would keep cores and memory busy, and their folder would stay behind for good."""
+    with _launched(tmp_path) as (launcher, workers, store):
+        launcher.kill()
+        _, stderr = launcher.communicate(timeout=60)
     assert stderr == "Error: the launcher is gone; its workers end too\n"
-    deadline = time.monotonic() + TIMEOUT
-    while any(_runs(pid) for pid in workers) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not any(_runs(pid) for pid in workers)
+    _wait_until(lambda: not any(_runs(pid) for pid in workers))
+    assert not list(store.parents[1].glob(f"{store.parent.name}*"))

@@ -81,7 +81,7 @@ def verify_with(rank: int, fault: str, workload: dict[str, Any], mesh: str, back
     from hpplan.routing.workload import load_workload
 
     routes = plan_routes(parse_mesh(mesh), load_workload(workload, Place("workload")))
-    exchange = FeatureExchange.from_routes(routes, timeout=20)
+    exchange = FeatureExchange.from_routes(routes, timeout=60)
     if fault == "merge at the wrong token":
         if rank == 1:
             run = exchange._engine.packing.owned_runs
