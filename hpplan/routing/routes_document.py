@@ -11,7 +11,7 @@ from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput, UnusableRequest
-from hpplan.plan.shape import FLAG, TEXT, count, described, kind_of
+from hpplan.plan.shape import BELONGS, FLAG, TEXT, count, described, kind_of
 from hpplan.routing.mesh import mesh_from_data
 from hpplan.routing.route_codes import DIGEST_MISMATCH, MALFORMED_ROUTES, ROUTES_DIFFER
 from hpplan.routing.routes import ROUTES_VERSION, plan_routes
@@ -194,8 +194,12 @@ def routes_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> Routin
     mesh = mesh_from_data(data["mesh"], place.at("mesh"))
     where = place.at("workload")
     workload = load_workload(data["workload"], where)
-    assigned = load_workload(_with_buckets(data, mesh.dp), where)
-    table = replace(plan_routes(mesh, assigned, data["granularity"]), workload=workload)
+    try:
+        assigned = load_workload(_with_buckets(data, mesh.dp), where)
+        planned = plan_routes(mesh, assigned, data["granularity"])
+    except InvalidInput as error:
+        raise InvalidInput([_in_parents(found) for found in error.diagnostics]) from None
+    table = replace(planned, workload=workload)
     problems = [*_check_parents(data, table, place)]
     if data["mode"] != table.mode.name:
         problems.append(
@@ -257,10 +261,17 @@ def _check_shape(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
                     f"the format has version {error['input']}, and this hpplan reads {ROUTES_VERSION}",
                     place.at(*path),
                 )
+            elif error["type"] == "greater_than_equal":
+                message = f"{name} must be at least {error['ctx']['ge']}, not {error['input']}"
+                yield Diagnostic(MALFORMED_ROUTES, message, place.at(*path))
             else:
-                message = f"{name} cannot be {kind_of(error['input'])}: {error['msg'].lower()}"
+                belongs = _BELONGS.get(error["type"]) or error["msg"].removeprefix("Input should be ")
+                message = f"{name} must be {belongs}, not {kind_of(error['input'])}"
                 yield Diagnostic(MALFORMED_ROUTES, message, place.at(*path))
 
+
+_BELONGS = {**BELONGS, "string_pattern_mismatch": "sha256: and 64 hexadecimal digits"}
+"""What belongs where the validator reports an error of some type; only the digest has a pattern."""
 
 _ANY_WORKLOAD = {"sequence": {"length": 1}}
 
@@ -278,6 +289,20 @@ def _with_buckets(data: Mapping[str, Any], dp: int) -> dict[str, Any]:
     elif buckets:
         workload["buckets"] = buckets[0]
     return workload
+
+
+def _in_parents(finding: Diagnostic) -> Diagnostic:
+    """Move a finding about buckets to where they stand: in `parents`, and not in the workload."""
+
+    def moved(place: Place) -> Place:
+        start, *path = place.path or ("",)
+        number = path[1] if path[:1] == ["replicas"] else 0
+        rest = path[2:] if path[:1] == ["replicas"] else path
+        if start != "workload" or rest[:1] != ["buckets"]:
+            return place
+        return replace(place, path=("parents", number, *rest))
+
+    return replace(finding, place=moved(finding.place), related=tuple(map(moved, finding.related)))
 
 
 def _check_parents(data: Mapping[str, Any], table: RoutingTable, place: Place) -> Iterator[Diagnostic]:

@@ -129,6 +129,10 @@ CHANGES: list[tuple[str, Callable[[Any], object], list[tuple[str, KeyPath]]]] = 
      [("malformed-routes", ("parents", 0, "transfers", 0))]),
     ("an unknown axis", lambda data: data["mesh"].update(axes={"xp": 2}, order=["xp"]),
      [("unknown-axis", ("mesh", "axes", "xp"))]),
+    ("an item that is none", lambda data: data["parents"][0]["buckets"][0].append(9),
+     [("unknown-item", ("parents", 0, "buckets", 0, 1))]),
+    ("a bucket fewer", lambda data: data["parents"][0]["buckets"].pop(),
+     [("bucket-count-mismatch", ("parents", 0, "buckets"))]),
     ("an item overlaps", lambda data: data["workload"]["items"][0].update(batch_index=1, output_rows=16),
      [("overlapping-spans", ("workload", "items", 1, "spans", 1))]),
 ]  # fmt: skip
@@ -144,6 +148,40 @@ def test_changed_tables_are_refused(
     with pytest.raises(InvalidInput) as raised:
         routes_from_data(data, Place("t"))
     assert sorted((one.code.name, one.place.path) for one in raised.value.diagnostics) == sorted(expected)
+
+
+def test_buckets_of_replicas_are_found_in_their_parent() -> None:
+    """What is wrong with one replica's buckets is shown in another's, or in the workload that has none."""
+    replica = {"items": [{"item_id": 4, "batch_index": 0, "decoder_token_start": 5, "output_rows": 10}]}
+    data = {"sequence": {"length": 32}, "replicas": [replica, replica]}
+    written = plan_routes(parse_mesh("dp=2,cp=2"), load_workload(data, Place("w"))).to_data()
+    written = json.loads(json.dumps(written))
+    written["parents"][1]["buckets"][1].append(4)
+    with pytest.raises(InvalidInput) as raised:
+        routes_from_data(written, Place("t"))
+    (found,) = raised.value.diagnostics
+    places = [found.place.path, *(place.path for place in found.related)]
+    assert places == [("parents", 1, "buckets", 1, 0), ("parents", 1, "buckets", 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda data: data.update(digest="x"), "`digest` must be sha256: and 64 hexadecimal digits, not the"),
+        (lambda data: data.update(granularity="x"), "`granularity` must be 'record' or 'row', not the str"),
+        (lambda data: data["mesh"].update(sp=1), "`sp` must be true or false, not the number 1"),
+        (lambda data: data["parents"][0]["ranks"].append(True), "the list element must be a whole number, "),
+        (lambda data: data["parents"][0]["ranks"].append(-1), "the list element must be at least 0, not -1"),
+        (lambda data: data.update(traffic=[]), "`traffic` must be a mapping, not a list"),
+    ],
+)
+def test_malformed_fields_say_what_belongs_there(change: Callable[[Any], object], says: str) -> None:
+    """People read the words of a library, and not those that every other document gets."""
+    data = json.loads(json.dumps(routes_to_data(table())))
+    change(data)
+    with pytest.raises(InvalidInput) as raised:
+        routes_from_data(data, Place("t"))
+    assert raised.value.diagnostics[0].message.startswith(says)
 
 
 def test_unknown_fields_are_warnings() -> None:
