@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -58,7 +58,10 @@ class Source:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        return [0, *(found.end() for found in _LINE_BREAK.finditer(self.text))]
+        if "\r" in self.text:
+            return [0, *(found.end() for found in _LINE_BREAK.finditer(self.text))]
+        # Several times faster, and positions in a large JSON text are mostly this.
+        return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))[:-1]
 
     def position(self, index: int) -> Position:
         """Return line and column, counted from 1, of the character at `index`."""

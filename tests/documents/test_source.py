@@ -189,6 +189,9 @@ def test_lines() -> None:
     source = Source("plan", "a\r\nb\rc\u2028d\n", "yaml")
     assert [source.line(number) for number in range(6)] == ["", "a", "b", "c\u2028d", "", ""]
     assert [source.position(index) for index in (0, 3, 5, 9)] == [(1, 1), (2, 1), (3, 1), (4, 1)]
+    source = Source("plan", "a\nbc\n\u2028d\n", "yaml")
+    assert [source.line(number) for number in range(6)] == ["", "a", "bc", "\u2028d", "", ""]
+    assert [source.position(index) for index in (0, 1, 3, 6, 8)] == [(1, 1), (1, 2), (2, 2), (3, 2), (4, 1)]
 
 
 @pytest.mark.parametrize(
