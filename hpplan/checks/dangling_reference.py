@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.nearest import NearestFqn
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.model import LEFT_OUT
 from hpplan.plan.rules import match_field, what_is_given
 
 if TYPE_CHECKING:
@@ -77,11 +78,7 @@ class _Known:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
-        self._outside = tuple(
-            f"{name}."
-            for field in ("not_covered", "remote_siblings")
-            for name in subject.plan.data.get(field, [])
-        )
+        self._outside = tuple(f"{name}." for field in LEFT_OUT for name in subject.plan.data.get(field, []))
         self.nearest = NearestFqn(self._everything())
 
     def has(self, name: str) -> bool:

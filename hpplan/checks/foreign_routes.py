@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.errors import InvalidInput
+from hpplan.routing.agreeing_plan import axes_not_named
 from hpplan.routing.mesh import mesh_of_plan
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.workload import load_workload
@@ -26,8 +27,8 @@ FOREIGN_ROUTES = Code(
     """\
 ## What it finds
 A routing table that is validated together with a plan, and is not what the plan's `feature_exchange` and
-mesh give. Where the plan carries no workload, the mesh alone is compared. With several plans, the table must
-belong to one of them.
+mesh give. Where the plan carries no workload, the mesh alone is compared; of a plan without sizes, whether cp
+and tp are among its active axes. With several plans, the table must belong to one of them.
 
 ## Why it hurts
 The job is laid out by the plan, and the exchange by the table: groups have other ranks than the plan's, or
@@ -71,11 +72,11 @@ def _difference(table: RoutingTable, plan: Plan, mesh: Mesh | None) -> tuple[tup
     try:
         if mesh is None and "parallel_dims" in plan.data:
             mesh = mesh_of_plan(plan.data["parallel_dims"], plan.place.at("parallel_dims"))
-        if mesh is None:
-            return None
-        ours, theirs = _sizes(mesh), _sizes(table.mesh)
-        if ours != theirs:
+        if mesh is not None and _sizes(mesh) != _sizes(table.mesh):
             return ("mesh",), f"its mesh is {table.mesh}, and the plan's is {mesh}"
+        if mesh is None and axes_not_named(plan, table.mesh):
+            names = ", ".join(plan.data["mesh_dim_names"]) or "none"
+            return ("mesh",), f"its mesh is {table.mesh}, and the plan's active axes are {names}"
         if "feature_exchange" not in plan.data:
             return None
         workload = load_workload(plan.data["feature_exchange"], plan.place.at("feature_exchange"))

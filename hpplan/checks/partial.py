@@ -26,7 +26,7 @@ from hpplan.checks import (
 )
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import MALFORMED_PLACEMENT, OTHER_CLASS, UNMATCHED_RULE, UNRESOLVED_TARGET
-from hpplan.plan.model import Plan
+from hpplan.plan.model import LEFT_OUT, Plan
 from hpplan.plan.rules import RuleSet
 from hpplan.plan.strategies import MOE_EP_ROUTED
 
@@ -68,8 +68,7 @@ WAITING: dict[str, tuple[Code, ...]] = {
     "external_state_classes": target_class_not_external.CODES,
     "boundary_classes": _BY_CLASSES,
     "normalization": _BY_CLASSES,
-    "not_covered": dangling_reference.CODES,
-    "remote_siblings": dangling_reference.CODES,
+    **dict.fromkeys(LEFT_OUT, (*dangling_reference.CODES, UNMATCHED_RULE)),
     "rules": (*unreduced_output.CODES, *unmatched_strip_pattern.CODES, *deferred_bias_on_identity.CODES),
     "strategies": _BY_STRATEGIES,
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Diagnostic
 from hpplan.passes.facts import EpRule, Facts
 from hpplan.plan.codes import OTHER_CLASS, UNMATCHED_RULE, UNRESOLVED_TARGET
+from hpplan.plan.model import LEFT_OUT
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Place
@@ -23,13 +24,14 @@ def resolve_rules(
     Rules whose `when` does not hold are left alone.
     """
     facts = Facts.of(plan)
+    left_out = tuple(f"{name}." for field in LEFT_OUT for name in plan.data.get(field, []))
     ep_rules: list[EpRule] = []
     warnings: list[Diagnostic] = []
     for rule in rules:
         if not rule.holds(plan):
             continue
         matched = [fqn for pattern in rule.patterns for fqn in facts.names.matching(pattern)]
-        if not matched:
+        if not matched and not any(f"{pattern}.".startswith(left_out) for pattern in rule.patterns):
             warnings.append(_unmatched(rule))
         targets = {"local_compute": rule.local_compute_target, "inner_wrapper": rule.inner_wrapper_target}
         for role, target in targets.items():

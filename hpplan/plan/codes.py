@@ -105,7 +105,8 @@ UNMATCHED_RULE = Code(
     "warning",
     """\
 ## What it finds
-A rule none of whose patterns matches an FQN of the plan.
+A rule none of whose patterns matches an FQN of the plan, or names a module that the plan says it leaves out,
+under `not_covered` or `remote_siblings`, or one below it.
 
 ## Why it hurts
 A renamed module or a typing error leaves the rule without effect, and the plan unnormalized.

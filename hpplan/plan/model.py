@@ -123,6 +123,9 @@ _TOP_LEVEL = {
 TOP_LEVEL_FIELDS = tuple(_TOP_LEVEL)
 """The top-level fields of a plan, in canonical order."""
 
+LEFT_OUT = ("not_covered", "remote_siblings")
+"""Fields with modules that a plan says nothing about; rules and references may name them all the same."""
+
 KEY_ORDER: KeyOrder = {(): TOP_LEVEL_FIELDS, ("param_plan", "*"): ENTRY_FIELDS}
 """Where the writer follows the order of fields instead of the natural order of keys."""
 

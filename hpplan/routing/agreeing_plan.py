@@ -24,7 +24,10 @@ def agreeing_plan(
     """
     if other_workload:
         plan = plan.replace(feature_exchange=table.workload.to_data())
-    if not other_mesh or "parallel_dims" not in plan.data:
+    if not other_mesh:
+        return plan, ""
+    if "parallel_dims" not in plan.data:
+        _refuse_unnamed_axes(plan, table.mesh)
         return plan, ""
     dims = plan.data["parallel_dims"]
     own = Mesh(
@@ -42,6 +45,27 @@ def agreeing_plan(
         fields["sequence_parallel"] = sp
     warning = f"--mesh {used} is not the plan's {own}; the compiled plan gets its sizes in parallel_dims"
     return plan.replace(parallel_dims={**dims, **fields}), warning
+
+
+def axes_not_named(plan: Plan, mesh: Mesh) -> list[str]:
+    """Return which of cp and tp are active in one of a mesh and the plan's `mesh_dim_names` alone.
+
+    dp and pp need not be named, and a plan without that list says nothing.
+    """
+    if "mesh_dim_names" not in plan.data:
+        return []
+    names = plan.data["mesh_dim_names"]
+    return [axis for axis in ("cp", "tp") if (axis in names) != (mesh.axes.get(axis, 1) > 1)]
+
+
+def _refuse_unnamed_axes(plan: Plan, used: Mesh) -> None:
+    """Refuse a mesh whose cp or tp is not what a plan without sizes is written for."""
+    if axes_not_named(plan, used):
+        names = ", ".join(plan.data["mesh_dim_names"]) or "none"
+        raise UnusableRequest(
+            f"the plan's mesh_dim_names are {names}, and --mesh is {used}; change mesh_dim_names and the "
+            "placements of the plan first, or compile for a mesh with the plan's axes"
+        )
 
 
 def _refuse_other_axes(own: Mesh, used: Mesh) -> None:

@@ -134,6 +134,19 @@ def test_a_routing_table_of_one_of_several_plans() -> None:
     assert found(("a", PLAN), ("b", PLAN), ("routes", routes("tp=4,sp"))) == [("routes", "foreign-routes")]
 
 
+def test_a_routing_table_beside_a_plan_without_sizes() -> None:
+    """Names of axes and a workload tell as well whose table it is."""
+    foreign = [("routes", "foreign-routes")]
+    sizeless = {name: value for name, value in PLAN.items() if name != "parallel_dims"}
+    named = {**sizeless, "mesh_dim_names": ["dp", "tp"]}
+    assert found(("plan", sizeless), ("routes", routes())) == []
+    assert found(("plan", sizeless), ("routes", routes(feature_width=2))) == foreign
+    assert found(("plan", named), ("routes", routes())) == []
+    assert found(("plan", named), ("routes", routes("dp=2,tp=2"))) == []
+    assert foreign[0] in found(("plan", named), ("routes", routes("cp=2,tp=2")))
+    assert found(("plan", {**named, "mesh_dim_names": ["cp", "tp"]}), ("routes", routes())) == foreign
+
+
 def test_a_plan_that_says_nothing_of_the_exchange() -> None:
     """Without a mesh nobody can tell whose table it is."""
     silent = {"boundary_classes": {}, "param_plan": {"a": {}}}

@@ -155,6 +155,22 @@ def test_another_mesh_is_written_and_said(hpplan: Runner, plan: str) -> None:
     assert not Path("strict").exists()
 
 
+def test_a_plan_that_names_axes_without_sizes(hpplan: Runner, plan: str) -> None:
+    """The compiled plan redistributes over tp alone, and the routes are those of cp and tp."""
+    del plan
+    Path("plan.yaml").write_text(
+        "mesh_dim_names: [tp]\nboundary_classes: {}\nparam_plan: {a: {}}\n"
+        "feature_exchange: {sequence: {length: 16}, items: []}\n",
+        encoding="utf-8",
+    )
+    refused = hpplan("compile", "plan.yaml", "--mesh", "cp=2,tp=2,sp", "-o", "out")
+    assert (refused.status, refused.stdout) == (2, "")
+    assert "mesh_dim_names are tp, and --mesh is cp=2,tp=2,sp" in refused.stderr
+    assert not Path("out").exists()
+    assert hpplan("compile", "plan.yaml", "--mesh", "dp=2,tp=2,sp", "-o", "out").status == 0
+    assert hpplan("validate", "out/plan.yaml", "out/routes.json").status == 0
+
+
 @pytest.mark.parametrize(
     ("mesh", "says"),
     [
