@@ -140,9 +140,16 @@ def _check_fqn(subject: Subject, fqn: str) -> None:
     from hpplan.errors import UnusableRequest
 
     known = {**subject.plan.param_plan, **subject.facts.classes}
-    if fqn not in known:
-        hint = NearestFqn(known).hint(fqn)
-        raise UnusableRequest(
-            f"The plan {subject.plan.place.document} says nothing about '{fqn}'."
-            + (f" {hint[0].upper()}{hint[1:]}" if hint else "")
-        )
+    if fqn in known:
+        return
+    hint = NearestFqn(known).hint(fqn)
+    parts = fqn.split(".")
+    above = next(
+        (name for end in range(len(parts) - 1, 0, -1) if (name := ".".join(parts[:end])) in known), None
+    )
+    if hint is None and above is not None:
+        hint = f"above it is '{above}'. Type `hpplan explain {subject.plan.place.document} {above}`."
+    raise UnusableRequest(
+        f"The plan {subject.plan.place.document} says nothing about '{fqn}'."
+        + (f" {hint[0].upper()}{hint[1:]}" if hint else "")
+    )

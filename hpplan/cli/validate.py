@@ -183,6 +183,7 @@ def _codes(option: str, texts: Iterable[str]) -> frozenset[Code] | None:
     wanted = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     if not wanted:
         return None
+    from hpplan.checks.nearest import nearest_field
     from hpplan.checks.registry import all_codes
 
     found: set[Code] = set()
@@ -191,6 +192,8 @@ def _codes(option: str, texts: Iterable[str]) -> frozenset[Code] | None:
             code for code in all_codes() if code.id.startswith(text.upper()) or code.name == text.lower()
         }
         if not named:
-            raise click.BadParameter(f"no code is called '{text}'", param_hint=f"'{option}'")
+            near = nearest_field(text.lower(), [code.name for code in all_codes()])
+            ask = f"; did you mean '{near}'?" if near else ""
+            raise click.BadParameter(f"no code is called '{text}'{ask}", param_hint=f"'{option}'")
         found |= named
     return frozenset(found)

@@ -241,6 +241,13 @@ def test_an_unknown_module(hpplan: Runner) -> None:
     )
 
 
+def test_what_lies_below_a_module(hpplan: Runner) -> None:
+    """The entry of the module above says what there is to say about a parameter."""
+    shown = hpplan("explain", "plan.yaml", "l.1.mlp.gate_proj.weight")
+    assert (shown.status, shown.stdout) == (2, "")
+    assert "Above it is 'l.1.mlp'. Type `hpplan explain plan.yaml l.1.mlp`.\n" in shown.stderr
+
+
 def test_a_broken_plan(hpplan: Runner, folder: Path) -> None:
     """What does not validate cannot be explained."""
     (folder / "broken.yaml").write_text("param_plan: {}\n", encoding="utf-8")

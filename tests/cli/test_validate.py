@@ -127,6 +127,8 @@ def test_an_unknown_code_is_a_usage_error(hpplan: Runner, folder: Path) -> None:
     result = hpplan("validate", "clean.yaml", "--select", "HP777")
     assert (result.status, result.stdout) == (2, "")
     assert "no code is called 'HP777'" in result.stderr
+    misspelt = hpplan("validate", "clean.yaml", "--ignore", "HP2,unknown-fields")
+    assert "no code is called 'unknown-fields'; did you mean 'unknown-field'?" in misspelt.stderr
 
 
 def test_what_blocks_reading_cannot_be_ignored(hpplan: Runner, folder: Path) -> None:
