@@ -136,10 +136,11 @@ def _exchange(plan: Plan) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
         data = load_workload(data, plan.place.at(field)).to_data()
     except InvalidInput:
         return {}, leaves(data, f"{field}.")
+    replicas = data.pop("replicas", None)
+    batches = {"": data} if replicas is None else {f"replicas.{n}.": one for n, one in enumerate(replicas)}
     items: dict[str, dict[str, Any]] = {}
-    batches = {f"replicas.{number}.": one for number, one in enumerate(data.pop("replicas", ()))}
     fields = leaves({name: value for name, value in data.items() if name != "items"}, f"{field}.")
-    for prefix, batch in (batches or {"": data}).items():
+    for prefix, batch in batches.items():
         items.update((f"{field}.{prefix}items.{item['item_id']}", item) for item in batch["items"])
         if prefix:
             rest = {name: value for name, value in batch.items() if name != "items"}

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from random import Random
 from typing import Any
 
 import pytest
+from random_documents import random_documents
+from random_workloads import random_workload
 
 from hpplan.checks.compare_plans import compare_plans
 from hpplan.checks.compare_routes import compare_routes
 from hpplan.checks.comparison import ABSENT, ChangedNames, Comparison, FieldChange
 from hpplan.diagnostics import Place
-from hpplan.plan.model import Plan
+from hpplan.documents.reader import parse_document
+from hpplan.documents.writer import dump_yaml
+from hpplan.plan.model import Plan, load_plan
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
 from hpplan.routing.workload import load_workload
@@ -170,6 +175,21 @@ def test_workloads_that_do_not_load_are_compared_as_they_are() -> None:
     several = plan(feature_exchange={"micro_batches": []})
     assert compare_plans(several, several) == SAME
     assert not compare_plans(several, one).equal
+
+
+def test_no_plan_differs_from_what_is_written_of_it() -> None:
+    """Whatever a plan holds, writing it and turning its keys around changes nothing that it means."""
+    differing = 0
+    for seed in range(300):
+        random = Random(seed)  # noqa: S311 - no secret
+        data = {**random_documents(random)["plan"], "feature_exchange": random_workload(random)}
+        turned = {name: data[name] for name in reversed(data)}
+        turned["param_plan"] = dict(reversed(data["param_plan"].items()))
+        written = load_plan(parse_document(dump_yaml(turned).encode(), "q"))
+        assert compare_plans(Plan(data, Place("p")), written) == SAME, data
+        other = {**data, "feature_exchange": random_workload(random)}
+        differing += not compare_plans(Plan(data, Place("p")), Plan(other, Place("q"))).equal
+    assert differing > 250
 
 
 def table(mesh: str = "dp=2,tp=2,sp", **fields: Any) -> RoutingTable:  # noqa: ANN401 - workload data
