@@ -37,7 +37,11 @@ class Fault:
 
 
 class PeersFailed(ExecutionBroken):
-    """Execution broke off on all ranks together, for the reason in `fault`."""
+    """Execution broke off on all ranks together, for the reason in `fault`.
+
+    Whoever goes on all the same needs another ExchangeGroup: this one raises
+    it again, in each call.
+    """
 
     def __init__(self, fault: Fault) -> None:
         """Keep the fault that all ranks agree on."""
@@ -62,6 +66,7 @@ class Ledger:
         """Whether this rank is on its way out."""
         self.asking_since: float | None = None
         """When the store was asked what it has not answered yet, on the monotonic clock."""
+        self._broken: Fault | None = None
         self._store = store
 
     @property
@@ -95,12 +100,17 @@ class Ledger:
 
     def check(self, doing: str) -> None:
         """Raise PeersFailed once execution broke off; answer when somebody calls the roll."""
-        fault = self.fault()
-        if fault is not None:
+        self._broken = self._broken or self.fault()
+        if self._broken is not None:
             self.breaking = True
-            raise PeersFailed(fault)
+        self.require_whole()
         if not self.breaking and self.has(["roll call"]):
             self.break_off(doing)
+
+    def require_whole(self) -> None:
+        """Raise PeersFailed where this rank knows that execution broke off; never asks the store."""
+        if self._broken is not None:
+            raise PeersFailed(self._broken)
 
     def declare(
         self, reason: str, status: int = ExecutionBroken.exit_status, speaker: int | None = None
@@ -109,7 +119,8 @@ class Ledger:
         self.breaking = True
         note = json.dumps(asdict(Fault(reason, self.ranks[0] if speaker is None else speaker, status)))
         with self._asking():
-            return Fault(**json.loads(self._store.compare_set("fault", "", note).decode()))
+            self._broken = Fault(**json.loads(self._store.compare_set("fault", "", note).decode()))
+        return self._broken
 
     def refuse(self, reason: str) -> NoReturn:
         """Break off on all ranks because of this one."""

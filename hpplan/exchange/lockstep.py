@@ -79,6 +79,7 @@ class Lockstep:
         Raises PeersFailed on every rank where one is about to take another.
         `news` says, for the others, why this rank may be the one.
         """
+        self._ledger.require_whole()
         if news is not None:
             self._ledger.set(self._news(self._ledger.rank, step.call), news)
         mine = _FORM.pack(*step)

@@ -36,11 +36,22 @@ def tensors(features: object) -> tuple[tuple[torch.Tensor, ...], str | None]:
     return given, None
 
 
+def peculiarity(tensor: torch.Tensor) -> str | None:
+    """Return what keeps a tensor from being rows that lie in this rank's memory; None where nothing."""
+    if hasattr(tensor, "to_local"):
+        return "of a DTensor, pass to_local()"
+    if tensor.layout != torch.strided:
+        return f"the layout is {_name(tensor.layout)}, and must be strided"
+    return None
+
+
 def difference(name: str, payload: torch.Tensor, first: torch.Tensor, rows: int) -> str | None:
     """Return what keeps a payload, called `name`, from travelling with the first; None where nothing."""
     shape = list(payload.shape)
     if payload.ndim != 2 or 0 in shape[1:]:  # noqa: PLR2004 - rows, width
         return f"{name} have shape {shape}, and the exchange needs [rows, width]"
+    if (problem := peculiarity(payload)) is not None:
+        return f"{name} cannot be sent: {problem}"
     if shape[0] != rows:
         return f"{name} have {shape[0]} rows, and the rank's bucket has {rows}"
     if payload.dtype != first.dtype:
@@ -88,5 +99,5 @@ def _shown(widths: Sequence[int]) -> str:
     return f"{len(widths)} payloads of width {listed}" if len(widths) > 1 else f"width {listed}"
 
 
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+def _name(of_torch: torch.dtype | torch.layout) -> str:
+    return str(of_torch).removeprefix("torch.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from hpplan.exchange.copying import clear, gather_apart, scatter
+from hpplan.exchange.payloads import peculiarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,21 +60,27 @@ class Received:
         `inputs_embeds` is `[batch rows, local tokens, width]`; rows are cast to
         its dtype. `add` adds rows to what is there instead, as DeepStack does.
         Rows whose token another rank owns go nowhere, and get gradient zero.
-        Raises PeersFailed when the shape or device does not fit; the other
+        Raises PeersFailed when shape, dtype or device do not fit; the other
         ranks raise it too, at the latest in their next call or backward.
         """
-        rows, route, group = self.payloads[payload], self._packing.route, self._group
-        shape = tuple(inputs_embeds.shape)
-        fits = len(shape) == 3 and shape[1:] == (route.local_length, rows.shape[1])  # noqa: PLR2004 - batch, tokens, width
-        if not fits or shape[0] < route.batch_rows:
-            wanted = f"[at least {route.batch_rows}, {route.local_length}, {rows.shape[1]}]"
-            group.ledger.refuse(f"inputs_embeds have shape {list(shape)}, and the routes need {wanted}")
-        if inputs_embeds.device != rows.device:
-            devices = f"{inputs_embeds.device}, and the features on {rows.device}"
-            group.ledger.refuse(f"inputs_embeds are on {devices}")
-        runs = self._packing.owned_runs
-        merged: torch.Tensor = _apply(_Merged, inputs_embeds, rows, runs, add, group.memory)
+        problem = self._problem(inputs_embeds, payload)
+        if problem is not None:
+            self._group.ledger.refuse(problem)
+        rows, runs = self.payloads[payload], self._packing.owned_runs
+        merged: torch.Tensor = _apply(_Merged, inputs_embeds, rows, runs, add, self._group.memory)
         return merged
+
+    def _problem(self, inputs_embeds: object, payload: int) -> str | None:
+        """Return why a payload cannot be merged into what was given, None where it can."""
+        if not 0 <= payload < len(self.payloads):
+            return f"there is no payload {payload}: the call brought {len(self.payloads)}"
+        if not isinstance(inputs_embeds, torch.Tensor):
+            return f"inputs_embeds are of type {type(inputs_embeds).__name__}, and no tensor"
+        rows, route, shape = self.payloads[payload], self._packing.route, list(inputs_embeds.shape)
+        if shape[1:] != [route.local_length, rows.shape[1]] or shape[0] < route.batch_rows:
+            wanted = f"[at least {route.batch_rows}, {route.local_length}, {rows.shape[1]}]"
+            return f"inputs_embeds have shape {shape}, and the routes need {wanted}"
+        return _misfit(inputs_embeds, rows)
 
     def tie(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return `tensor`, made to depend on everything received, with gradient zero.
@@ -82,6 +89,17 @@ class Received:
         """
         tied: torch.Tensor = _apply(_Tied, tensor, *self.payloads)
         return tied
+
+
+def _misfit(embeds: torch.Tensor, rows: torch.Tensor) -> str | None:
+    """Return why rows of the right shape cannot go into embeddings, None where they can."""
+    if (strange := peculiarity(embeds)) is not None:
+        return f"inputs_embeds cannot be merged into: {strange}"
+    if rows.is_floating_point() and not embeds.is_floating_point():
+        return f"inputs_embeds are {embeds.dtype}, which would cut the features' fractions off"
+    if embeds.device != rows.device:
+        return f"inputs_embeds are on {embeds.device}, and the features on {rows.device}"
+    return None
 
 
 def _apply(function: type[torch.autograd.Function], *arguments: object) -> Any:  # noqa: ANN401 - torch has no types here

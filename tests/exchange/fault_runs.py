@@ -42,18 +42,43 @@ def one_brings(rank: int, what: str, call: int) -> None:
             "payloads": [features, features],
             "none": None,
             "list": [1, 2],
+            "sparse": features.to_sparse(),
         }
         exchange(wrong[what] if rank == 2 and number == call else features)
 
 
-def one_merges_wrongly(rank: int) -> None:
-    """Have rank 2 of 4 merge into embeddings of another length."""
+def one_merges_wrongly(rank: int, what: str) -> None:
+    """Have rank 2 of 4 merge into something that does not fit."""
     import torch
 
     exchange = make_exchange(FOUR)
     received = exchange(make_features(exchange, "float32", 3).requires_grad_())
-    length = exchange.route.local_length + int(rank == 2)
-    received.merge_into(torch.zeros(1, length, 3)).sum().backward()
+    embeds = torch.zeros(1, exchange.route.local_length, 3)
+    wrong: dict[str, Any] = {
+        "length": (torch.zeros(1, exchange.route.local_length + 1, 3), 0),
+        "dtype": (embeds.long(), 0),
+        "list": (embeds.tolist(), 0),
+        "sparse": (embeds.to_sparse(), 0),
+        "payload": (embeds, 1),
+    }
+    received.merge_into(*(wrong[what] if rank == 2 else (embeds, 0))).sum().backward()
+
+
+def one_goes_on(rank: int) -> list[str]:
+    """Have rank 1 of 2 bring another width; return what both hear then, and in a good call after it."""
+    from hpplan.exchange import PeersFailed
+
+    exchange = make_exchange(CROSSING)
+    features = make_features(exchange, "float32", 3)
+
+    def heard(width: int) -> str:
+        try:
+            exchange(features[:, :width])
+        except PeersFailed as failure:
+            return str(failure)
+        return "nothing"
+
+    return [heard(2 + rank), heard(3)]
 
 
 def one_has_other_routes(rank: int) -> None:

@@ -30,6 +30,7 @@ def _same_message(ended: list[Ended], *parts: str) -> None:
         ("payloads", "2 payloads of width 3, 3"),
         ("none", "the features are of type NoneType, and no tensor"),
         ("list", "payload 0 is of type int, and no tensor"),
+        ("sparse", "the features cannot be sent: the layout is sparse_coo, and must be strided"),
     ],
 )
 def test_wrong_features_on_one_rank_end_all(what: str, words: str, call: int) -> None:
@@ -43,10 +44,26 @@ def test_width_that_was_not_agreed_is_said_beside_the_one_that_was() -> None:
         assert one.error.splitlines()[0] == "PeersFailed: rank 2 brings width 4, and width 3 was agreed"
 
 
-def test_wrong_embeddings_on_one_rank_end_all() -> None:
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("length", "inputs_embeds have shape [1, 9, 3], and the routes need [at least 1, 8, 3]"),
+        ("dtype", "inputs_embeds are torch.int64, which would cut the features' fractions off"),
+        ("list", "inputs_embeds are of type list, and no tensor"),
+        ("sparse", "inputs_embeds cannot be merged into: the layout is sparse_coo, and must be strided"),
+        ("payload", "there is no payload 1: the call brought 1"),
+    ],
+)
+def test_wrong_embeddings_on_one_rank_end_all(what: str, words: str) -> None:
     """A rank that cannot merge would leave the others in the backward collective."""
-    ended = end_ranks(4, fault_runs.one_merges_wrongly)
-    _same_message(ended, "rank 2: inputs_embeds have shape [1, 9, 3]", "[at least 1, 8, 3]")
+    _same_message(end_ranks(4, fault_runs.one_merges_wrongly, what), f"rank 2: {words}")
+
+
+def test_group_that_broke_off_stays_so() -> None:
+    """Whether a call after that worked must not depend on how long it takes the peers to come."""
+    first, second = run_ranks(2, fault_runs.one_goes_on)
+    assert first == second
+    assert first == ["rank 1 brings float32 on cpu, width 3, and rank 0 float32 on cpu, width 2"] * 2
 
 
 def test_other_routes_on_one_rank_are_refused() -> None:
