@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpplan.checks.compare_plans import compare_plans
@@ -68,7 +68,7 @@ BROKEN = st.dictionaries(
     | st.dictionaries(NAMES, st.dictionaries(st.sampled_from(ENTRY_FIELDS), JUNK, max_size=2), max_size=2),
     max_size=4,
 )
-QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+QUICK = settings(max_examples=150)
 
 
 def read(data: dict[str, Any], sources: Sources) -> Document:

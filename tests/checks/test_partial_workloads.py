@@ -159,7 +159,7 @@ def told(data: object, mesh: str | None) -> set[str]:
     return {text for text in found(data, mesh) if text.partition(" ")[0] not in ABOUT_FIELDS}
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150)
+@settings(suppress_health_check=list(HealthCheck), max_examples=150)
 @given(st.randoms(use_true_random=True))
 def test_nothing_is_said_that_a_correction_makes_untrue(random: Random) -> None:
     """Of the workload with the fault, no more is said than of the one in which somebody corrected it."""

@@ -123,7 +123,7 @@ def test_what_stands_between_elements(
     ascii_only=st.booleans(),
     block=st.integers(1, 7),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_elements_of_any_array(
     elements: list[object], indent: int | None, ascii_only: bool, block: int
 ) -> None:

@@ -99,7 +99,7 @@ def outcome(raw: bytes) -> object:
 
 
 @given(JUNK)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @example(b"a: &x {<<: *x}\n*x : *x")
 @example(b"? &x [*x]\n: <<")
 @example(b"!!map {a: 1}: b")
@@ -111,7 +111,7 @@ def test_junk(raw: bytes) -> None:
 
 
 @given(JUNK)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_junk_without_libyaml(raw: bytes) -> None:
     """A broken document would end in a traceback where PyYAML has no C parser."""
     with pytest.MonkeyPatch.context() as patch:
@@ -120,7 +120,7 @@ def test_junk_without_libyaml(raw: bytes) -> None:
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_bytes(raw: bytes) -> None:
     """A binary file would end in a traceback."""
     outcome(raw)

@@ -29,7 +29,7 @@ def both(raw: bytes) -> tuple[Any, Any]:
 
 
 @given(JUNK)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @example(["a: 1\t# comment\nb:\t2\nc: x\ty\t\nd: x\n\t y\n"])
 @example(["a: [x,\t\n\ty]\n"])
 @example(["a: x\n---\n"])
@@ -40,7 +40,7 @@ def test_parsers_agree(pieces: list[str]) -> None:
 
 
 @given(st.sampled_from(FRAMES), FLOW, FLOW)
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @example("a: [{0}, {1}]", "x?y", "x ?")
 @example("a: {{{0}: {1}}}", "*.layers.?", "?x")
 @example("a: [{0}, {1}]", "x::", "a:?")

@@ -152,7 +152,7 @@ def plain(data: Any) -> Any:  # noqa: ANN401 - any data
 
 
 @given(DOCUMENTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_yaml_reads_back(data: dict[str, Any]) -> None:
     """A value would change on its way through a file, for one of the readers."""
     text = dump_yaml(data)
@@ -161,7 +161,7 @@ def test_yaml_reads_back(data: dict[str, Any]) -> None:
 
 
 @given(DOCUMENTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_yaml_reads_back_slowly(data: dict[str, Any]) -> None:
     """A value would change where PyYAML has no C parser, or for readers of YAML 1.2."""
     text = dump_yaml(data)
@@ -182,7 +182,7 @@ def test_tricky_texts(text: str) -> None:
 
 
 @given(st.dictionaries(TEXTS, DATA.filter(lambda data: "inf" not in repr(data)), max_size=5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_json_reads_back(data: dict[str, Any]) -> None:
     """A value would change on its way through a JSON file."""
     text = dump_json(data)
@@ -191,7 +191,7 @@ def test_json_reads_back(data: dict[str, Any]) -> None:
 
 
 @given(DOCUMENTS, st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_same_bytes(data: dict[str, Any], random: Any) -> None:  # noqa: ANN401 - hypothesis's
     """The order of keys would show in what is written, or a second writing would change it."""
 
@@ -209,7 +209,7 @@ def test_same_bytes(data: dict[str, Any], random: Any) -> None:  # noqa: ANN401 
 
 
 @given(DOCUMENTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_other_json_writers(data: dict[str, Any]) -> None:
     """A JSON document of another writer would be read as something else."""
     for text in (json.dumps(data), json.dumps(data, indent=1, ensure_ascii=False)):
@@ -218,7 +218,7 @@ def test_other_json_writers(data: dict[str, Any]) -> None:
 
 
 @given(DOCUMENTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_other_yaml_writers(data: dict[str, Any]) -> None:
     """A YAML document of another writer would be read as something else."""
     for options in ({"allow_unicode": True}, {"default_flow_style": True, "width": 20}):

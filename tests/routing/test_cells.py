@@ -41,7 +41,7 @@ def spread(draw: st.DrawFn) -> tuple[Ownership, Spans]:
 
 
 @given(case=spread())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_stretches_are_the_runs(case: tuple[Ownership, Spans]) -> None:
     """Sums count other rows, or rows of another shard, or other transfers, than the runs have."""
     ownership, spans = case
@@ -59,7 +59,7 @@ def test_stretches_are_the_runs(case: tuple[Ownership, Spans]) -> None:
 
 
 @given(case=spread())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_joined_stretches_name_each_shard_once(case: tuple[Ownership, Spans]) -> None:
     """A destination gets a record twice, or not at all."""
     ownership, spans = case
@@ -73,7 +73,7 @@ def test_joined_stretches_name_each_shard_once(case: tuple[Ownership, Spans]) ->
 
 
 @given(data=st.data(), stride=st.integers(1, 5), groups=st.integers(1, 7))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_rows_by_rank_are_those_of_every_cell(data: st.DataObject, stride: int, groups: int) -> None:
     """What a rank receives in the preview is not what its cells bring it."""
     size = stride * groups

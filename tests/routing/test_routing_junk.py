@@ -66,7 +66,7 @@ def changed(data: Any, path: tuple[Any, ...], value: object) -> Any:  # noqa: AN
 @given(path=st.sampled_from(paths(WORKLOAD)), value=junk)
 @example(path=("feature_width",), value=2**53 - 1)
 @example(path=("items", 0, "batch_index"), value=2**53 - 1)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_junk_in_a_workload(path: tuple[Any, ...], value: object) -> None:
     """Some value somewhere in a workload ends in a traceback."""
     with contextlib.suppress(InvalidInput):
@@ -75,7 +75,7 @@ def test_junk_in_a_workload(path: tuple[Any, ...], value: object) -> None:
 
 
 @given(path=st.sampled_from(paths(TABLE)[1:]), value=junk)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_junk_in_a_table(path: tuple[Any, ...], value: object) -> None:
     """Some value somewhere in a routing table ends in a traceback, or is run as if it were sound."""
     data = changed(TABLE, path, value)
@@ -88,7 +88,7 @@ def test_junk_in_a_table(path: tuple[Any, ...], value: object) -> None:
 
 
 @given(text=st.text(alphabet="pdctesx=,0123456789 -", max_size=20) | st.text(max_size=8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_junk_as_a_mesh(text: str) -> None:
     """Some text for --mesh ends in a traceback."""
     with contextlib.suppress(InvalidInput):
@@ -96,7 +96,7 @@ def test_junk_as_a_mesh(text: str) -> None:
 
 
 @given(value=junk | st.dictionaries(st.sampled_from(["tp_size", "dp_size", "sequence_parallel"]), junk))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_junk_as_parallel_dims(value: object) -> None:
     """Some value for a plan's sizes ends in a traceback."""
     with contextlib.suppress(InvalidInput):

@@ -110,7 +110,7 @@ policies = st.sampled_from([policy.name for policy in POLICIES])
 
 
 @given(case=cases(), granularity=granularities, policy=policies)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_routes_equal_the_naive_model(
     case: tuple[Mesh, dict[str, Any]], granularity: Granularity, policy: str
 ) -> None:
@@ -211,7 +211,7 @@ def check_sums(table: RoutingTable, replica: int, expected: list[list[Received]]
 
 
 @given(mesh=meshes(), data=st.data(), granularity=granularities)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_padded_documents_equal_the_naive_model(
     mesh: Mesh, data: st.DataObject, granularity: Granularity
 ) -> None:
@@ -244,7 +244,7 @@ def test_padded_documents_equal_the_naive_model(
 
 
 @given(case=cases())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_every_owned_row_arrives_once(case: tuple[Mesh, dict[str, Any]]) -> None:
     """In row granularity a token gets no row, or two, or the row of another token."""
     mesh, data = case
@@ -268,7 +268,7 @@ def test_every_owned_row_arrives_once(case: tuple[Mesh, dict[str, Any]]) -> None
 
 
 @given(mesh=meshes(), data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_layouts_partition_the_sequence(mesh: Mesh, data: st.DataObject) -> None:
     """Two shards hold the same token, or nobody holds one, or shards differ in length."""
     sequence = data.draw(sequences(mesh))
@@ -288,7 +288,7 @@ def test_layouts_partition_the_sequence(mesh: Mesh, data: st.DataObject) -> None
 
 
 @given(case=cases(), policy=policies, cost=st.sampled_from(["rows", "rows^2"]), granularity=granularities)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_policies_assign_every_item_once(
     case: tuple[Mesh, dict[str, Any]],
     policy: str,
