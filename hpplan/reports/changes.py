@@ -12,6 +12,7 @@ from hpplan.documents.natural import natural_key
 from hpplan.reports.concise import visible
 from hpplan.reports.paint import BOLD, CYAN, paint
 from hpplan.reports.tables import plain_table
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,8 +97,8 @@ def summarize(changes: Sequence[Change]) -> str:
     parts = []
     if stripped:
         by_pass = [f"{name} {number}" for name, number in Counter(stripped.values()).items()]
-        noun = "boundary" if len(stripped) == 1 else "boundaries"
-        parts.append(f"{len(stripped)} {noun} stripped ({', '.join(by_pass)})")
+        boundaries = plural(len(stripped), "boundary", "boundaries")
+        parts.append(f"{boundaries} stripped ({', '.join(by_pass)})")
     if marked:
         parts.append(f"{marked} marked (shared-class-mark)")
     return ", ".join(parts) or "nothing to change"

@@ -14,6 +14,7 @@ from hpplan.reports.changes import summarize
 from hpplan.reports.concise import visible
 from hpplan.reports.paint import BOLD, paint
 from hpplan.reports.tables import plain_table
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from hpplan.checks.forms import Form
@@ -30,8 +31,8 @@ def render(subject: Subject, *, terminal: bool = False, color: bool = False) -> 
     plan = subject.plan
     forms = Forms(subject)
     axes = ", ".join(in_mesh_order(subject.active_axes)) or "none"
-    entries = _count(len(plan.param_plan), "entry", "entries")
-    boundaries = _count(len(subject.boundaries), "boundary", "boundaries")
+    entries = plural(len(plan.param_plan), "entry", "entries")
+    boundaries = plural(len(subject.boundaries), "boundary", "boundaries")
     text = (
         f"{visible(plan.place.document)}: {entries}, {boundaries}\n"
         f"active axes: {visible(axes)} (from {subject.axes_from})\n"
@@ -54,10 +55,6 @@ def in_mesh_order(axes: frozenset[str]) -> list[str]:
     """Return axes in the order they have where no mesh says otherwise."""
     usual = [axis for axis in ("pp", "dp", "cp", "tp") if axis in axes]
     return [*usual, *sorted(axes.difference(usual))]
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def _boundaries(subject: Subject, forms: Forms, *, on_own_lines: bool) -> str:

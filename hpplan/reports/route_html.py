@@ -80,9 +80,9 @@ def _cards(view: RouteView) -> str:
     peak = traffic.largest_receiver
     cards = [
         (
-            "leave their rank",
+            "rows that leave their rank",
             short_count(traffic.rows_leaving),
-            f"rows, {size(traffic.rows_leaving * traffic.row_bytes)}",
+            size(traffic.rows_leaving * traffic.row_bytes),
         ),
         (
             "row granularity would save",

@@ -49,7 +49,7 @@ def items_table(view: RouteView) -> str:
         f"<th scope=col{' class=words' if name == 'sent to' else ''}>{name}</th>" for name in head
     )
     return (
-        f"{more}<details><summary>{plural(len(lines), 'item')} by the rank that encodes them</summary>\n"
+        f"{more}<details><summary>{plural(len(lines), 'item')} by encoding rank</summary>\n"
         '<div class="scroll" tabindex="0" role="region" aria-label="Items"><table>'
         f"<thead><tr>{cells}</tr></thead><tbody>\n{''.join(lines)}</tbody></table></div></details>"
     )

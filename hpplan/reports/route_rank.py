@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.errors import UnusableRequest
 from hpplan.reports.quantities import size
 from hpplan.reports.route_facts import setting_of
-from hpplan.routing.wording import plural
+from hpplan.routing.wording import listed, plural
 
 if TYPE_CHECKING:
     from hpplan.reports.route_facts import Facts
@@ -163,15 +163,16 @@ def _facts(view: RouteView, route: RankRoute) -> Facts:
     at = view.table.mesh.coordinates(route.global_rank)
     where = ", ".join(f"{axis} {at[axis]}" for axis in view.table.mesh.axes)
     tokens = ", ".join(f"{start} to {stop - 1}" for start, stop in _tokens(view, route))
-    others = f", as {route.copies - 1} other ranks do" if route.copies > 1 else ""
-    items = ", ".join(map(str, (item for item, _ in route.bucket)))
-    many = "item" if len(route.bucket) == 1 else "items"
+    copies = route.copies - 1
+    others = f", as {plural(copies, 'other rank')} {'does' if copies == 1 else 'do'}" if copies else ""
+    items = [item for item, _ in route.bucket]
+    encodes = f"{listed('item', items, len(items))}: {plural(route.rows_produced, 'row')}"
     own = route.input_splits[route.group_rank]
     return [
         ("rank", f"{route.global_rank}: {where or 'the only one'}; rank {route.group_rank} of its group"),
         ("group", _group(route)),
         ("holds", f"tokens {tokens}{' with padding' if view.table.fitted.moves_tokens else ''}{others}"),
-        ("encodes", f"{many} {items}: {plural(route.rows_produced, 'row')}" if items else "nothing"),
+        ("encodes", encodes if items else "nothing"),
         ("sends", f"{plural(route.rows_sent - own, 'row')} to others, keeps {own:,}"),
         ("receives", f"{plural(route.rows_received - own, 'row')} from others"),
         ("input splits", _splits(route, route.input_splits)),

@@ -67,7 +67,7 @@ def ribbons(view: RouteView) -> str:
         text, budget = _parent(view, routes, budget)
         parts.append(text)
     if not view.alike and len(table.parents) > len(parents):
-        parts.append(f"<p>{plural(len(table.parents) - len(parents), 'more replica')} are not drawn.</p>")
+        parts.append(_not_drawn(len(table.parents) - len(parents), "replica"))
     return "\n".join(parts)
 
 
@@ -112,9 +112,10 @@ def _parent(view: RouteView, routes: BatchRoutes, budget: int) -> tuple[str, int
         if drawn and (drawn == MOST_BATCH_ROWS or count > budget):
             break
         if count > budget:
-            items = items[: max(1, budget * len(items) // count)]
+            shown = max(1, budget * len(items) // count)
+            parts.append(_not_drawn(len(items) - shown, "item", f" of batch row {row}"))
+            items = items[:shown]
             lines = _pieces(ownership, lanes, items)
-            parts.append(f"<p>Only the first {plural(len(items), 'item')} of batch row {row} are drawn.</p>")
         budget = max(0, budget - count)
         drawn += 1
         parts.append(f'<div class="batch-row"><h4>Batch row {row}</h4>')
@@ -124,10 +125,14 @@ def _parent(view: RouteView, routes: BatchRoutes, budget: int) -> tuple[str, int
         parts.append("</div>")
     left_out = len(by_row) - drawn
     if left_out:
-        parts.append(f"<p>{plural(left_out, 'more batch row')} with images are not drawn.</p>")
+        parts.append(_not_drawn(left_out, "batch row", " with images"))
     if cp > MOST_CP_RANKS:
-        parts.append(f"<p>{plural(cp - MOST_CP_RANKS, 'more CP rank')} are not drawn.</p>")
+        parts.append(_not_drawn(cp - MOST_CP_RANKS, "CP rank"))
     return "\n".join(parts), budget
+
+
+def _not_drawn(number: int, noun: str, which: str = "") -> str:
+    return f"<p>Not drawn: {plural(number, f'more {noun}')}{which}.</p>"
 
 
 def _pieces(ownership: Ownership, lanes: list[list[Shard]], items: list[Item]) -> list[list[_Piece]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.reports.quantities import duration, size
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from hpplan.reports.screen import Screen
@@ -15,13 +16,12 @@ _HEADERS = ("policy", "median", "p95", "worst", "in micro-batch")
 
 def render(found: Statistics, screen: Screen) -> str:
     """Return the statistics for people; micro-batches are counted from 0."""
-    mean_of = f"{found.micro_batches:,} micro-batch" + ("" if found.micro_batches == 1 else "es")
     parts = [
         screen.facts(
             [
                 ("mesh", str(found.mesh)),
                 ("granularity", found.granularity),
-                ("over", mean_of),
+                ("over", plural(found.micro_batches, "micro-batch", "micro-batches")),
                 ("cost", found.cost),
             ]
         )

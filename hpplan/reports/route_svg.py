@@ -210,5 +210,5 @@ def _summary(view: RouteView, blocks: Blocks, matrix: list[list[int]]) -> str:
     )
     return (
         f"Heat map with a line and a column for each {blocks.kind}, {len(blocks.labels)} in all: "
-        f"{plural(traffic.rows_leaving, 'row')} leave their rank{largest}"
+        f"rows that leave their rank: {traffic.rows_leaving:,}{largest}"
     )

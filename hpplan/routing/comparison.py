@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpplan.routing.cells import ranges_of
 from hpplan.routing.traffic import Link, pattern_of
 from hpplan.routing.transfers import BatchRoutes
+from hpplan.routing.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.transfers import Granularity
-
-_NAMED = 8
 
 Move = tuple[int, int, int]
 """Source and destination, both global ranks, and rows."""
@@ -169,9 +168,7 @@ def records_needed(table: RoutingTable) -> tuple[int, ...]:
 
 def leaves_out(items: Sequence[int]) -> str:
     """Say what row granularity does to items with explicit destinations that are not their owners."""
-    named = ", ".join(map(str, items[:_NAMED])) + (", …" if len(items) > _NAMED else "")
-    many = "item" if len(items) == 1 else "items"
-    return f"row granularity leaves out rows of {many} {named} that explicit destinations ask for"
+    return f"row granularity leaves out rows of {listed('item', items)} that explicit destinations ask for"
 
 
 class _Group:

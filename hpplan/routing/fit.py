@@ -13,7 +13,7 @@ from hpplan.errors import InvalidInput
 from hpplan.routing.layouts import layout_named
 from hpplan.routing.modes import mode_of
 from hpplan.routing.ownership import Ownership
-from hpplan.routing.wording import plural
+from hpplan.routing.wording import listed, plural
 from hpplan.routing.workload_codes import (
     BUCKET_COUNT_MISMATCH,
     DESTINATION_OUT_OF_RANGE,
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.workload import Batch, Item, Workload
-
-
-_NAMED = 8
 
 
 class Share(NamedTuple):
@@ -147,7 +144,7 @@ def check_fit(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
     if group % size:
         yield Diagnostic(
             ENCODER_CP_DOES_NOT_DIVIDE,
-            f"encoder_cp_size {size} does not divide the {group} ranks that exchange (cp x tp)",
+            f"encoder_cp_size {size} does not divide cp x tp = {group}, the ranks that exchange",
             workload.place.at("encoder_cp_size"),
         )
     if workload.per_replica and len(workload.batches) != mesh.dp:
@@ -174,11 +171,11 @@ def check_owners(fitted: Fit, workload: Workload) -> Iterator[Diagnostic]:
             }
             missing = sorted(owners.difference(ranks))
             if missing:
-                shown = ", ".join(map(str, missing[:_NAMED])) + (", …" if len(missing) > _NAMED else "")
-                who = f"rank {shown}, which holds" if len(missing) == 1 else f"ranks {shown}, which hold"
+                holds = "holds" if len(missing) == 1 else "hold"
                 yield Diagnostic(
                     OWNER_LEFT_OUT,
-                    f"item {item_id} is not sent to parent {who} some of its tokens",
+                    f"item {item_id} is not sent to {listed('parent rank', missing)}, "
+                    f"which {holds} some of its tokens",
                     batch.place.at("destinations", str(item_id)),
                 )
 
@@ -227,7 +224,7 @@ def _check_buckets(mesh: Mesh, workload: Workload, batch: Batch) -> Iterator[Dia
         yield Diagnostic(
             BUCKET_COUNT_MISMATCH,
             f"{many} x encoder_cp_size {size} is {len(batch.buckets) * size}, "
-            f"and {group} ranks exchange (cp x tp)",
+            f"and cp x tp = {group}, the ranks that exchange",
             batch.place.at("buckets"),
             hint=f"this mesh has {needed}; empty ones are fine",
         )

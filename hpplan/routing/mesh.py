@@ -19,6 +19,7 @@ from hpplan.routing.mesh_codes import (
     UNUSABLE_AXIS_SIZE,
     WORLD_SIZE_MISMATCH,
 )
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -206,9 +207,9 @@ def check_world_size(mesh: Mesh, world_size: int, place: Place) -> Iterator[Diag
     if world_size != mesh.world_size:
         yield Diagnostic(
             WORLD_SIZE_MISMATCH,
-            f"the mesh {mesh} has {mesh.world_size} ranks, and the job runs on {world_size}",
+            f"the mesh {mesh} has {plural(mesh.world_size, 'rank')}, and the job runs on {world_size:,}",
             place,
-            hint=f"start {mesh.world_size} ranks, or route for a mesh of {world_size}",
+            hint=f"start {plural(mesh.world_size, 'rank')}, or route for a mesh of {world_size:,}",
         )
 
 

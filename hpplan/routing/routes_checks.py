@@ -9,6 +9,7 @@ from hpplan.diagnostics import Diagnostic
 from hpplan.plan.shape import kind_of
 from hpplan.routing.route_codes import ROUTES_DIFFER, UNKNOWN_ROUTES_FIELD
 from hpplan.routing.traffic import Link, Traffic
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -79,8 +80,9 @@ def _differences(found: Any, planned: Any, place: Place) -> Iterator[Diagnostic]
             yield from _differences(one, other, place.at(number))
     elif not (_is_number(found) and _is_number(planned) and found == planned):
         if isinstance(planned, list):
-            length = f"{len(found)} entries" if isinstance(found, list) else kind_of(found)
-            message = f"there is an entry for each of {len(planned)} ranks, not {length}"
+            belongs = plural(len(planned), "entry", "entries")
+            length = f"{len(found):,}" if isinstance(found, list) else kind_of(found)
+            message = f"each rank has an entry: {belongs}, not {length}"
         elif isinstance(planned, dict):
             message = f"this is a mapping, not {kind_of(found)}"
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
 from hpplan.routing.cells import ranges_of
-from hpplan.routing.wording import plural
+from hpplan.routing.wording import listed, plural
 from hpplan.routing.workload_codes import IDLE_PRODUCER, OVERLOADED_RECEIVER, OVERSIZED_TRANSFER
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ LARGEST_TRANSFER = 2**31 - 1
 
 OVERLOAD = 2
 """How many times the mean a rank may receive."""
-
-_NAMED = 8
 
 
 def check_traffic(traffic: Traffic) -> Iterator[Diagnostic]:
@@ -44,11 +42,11 @@ def _idle(routes: BatchRoutes, ranks: Sequence[int], place: Place) -> Iterator[D
     ]
     items = sum(map(len, routes.buckets))
     if idle and items >= len(routes.buckets):
-        shown = ", ".join(map(str, idle[:_NAMED])) + (", …" if len(idle) > _NAMED else "")
-        who = f"rank {shown} encodes" if len(idle) == 1 else f"ranks {shown} encode"
+        encode = "encodes" if len(idle) == 1 else "encode"
         yield Diagnostic(
             IDLE_PRODUCER,
-            f"{plural(items, 'item')} for {plural(len(routes.buckets), 'producer')}, and {who} none",
+            f"{plural(items, 'item')} for {plural(len(routes.buckets), 'producer')}, "
+            f"and {listed('rank', idle)} {encode} none",
             place,
         )
 
@@ -101,7 +99,7 @@ def _overloaded(batch: BatchTraffic, ranks: Sequence[int], place: Place) -> Iter
     if most * len(batch.received) > OVERLOAD * total:
         yield Diagnostic(
             OVERLOADED_RECEIVER,
-            f"rank {ranks[batch.received.index(most)]} receives {most:,} rows from others, "
+            f"rank {ranks[batch.received.index(most)]} receives {plural(most, 'row')} from others, "
             f"{most * len(batch.received) / total:.1f} times the mean",
             place,
         )

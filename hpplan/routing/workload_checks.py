@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
+from hpplan.routing.wording import plural
 from hpplan.routing.workload_codes import (
     DOCUMENTS_DO_NOT_ADD_UP,
     DUPLICATE_ITEM,
@@ -33,7 +34,7 @@ def check_documents(
     if documents is not None and sum(documents) != length:
         yield Diagnostic(
             DOCUMENTS_DO_NOT_ADD_UP,
-            f"the documents add up to {sum(documents)} tokens, and the sequence has {length}",
+            f"the documents add up to {plural(sum(documents), 'token')}, and the sequence has {length:,}",
             place,
             related=(replace(length_place, note="the length of the sequence"),),
         )
@@ -80,8 +81,8 @@ def _check_spans(item: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
     if total != item["output_rows"]:
         yield Diagnostic(
             SPAN_ROWS_MISMATCH,
-            f"the spans of item {item['item_id']} have {total} rows, "
-            f"and `output_rows` is {item['output_rows']}",
+            f"the spans of item {item['item_id']} have {plural(total, 'row')}, "
+            f"and `output_rows` is {item['output_rows']:,}",
             place.at("output_rows"),
             related=(replace(place.at("spans"), note="the spans"),),
         )

@@ -24,12 +24,13 @@ def view_of(
     ranks_per_node: int | None = None,
     **fields: Any,  # noqa: ANN401 - of a workload
 ) -> RouteView:
-    """Return the view of items (batch row, first token, rows) on a mesh, in zigzag."""
+    """Return the view of items (batch row, first token, rows) on a mesh, in zigzag, or of `replicas`."""
     listed = [
         {"item_id": number, "batch_index": row, "decoder_token_start": start, "output_rows": rows}
         for number, (row, start, rows) in enumerate(items)
     ]
-    data = {"sequence": {"length": length, "cp_layout": "zigzag", "pad": True}, "items": listed, **fields}
+    own = {} if "replicas" in fields else {"items": listed}
+    data = {"sequence": {"length": length, "cp_layout": "zigzag", "pad": True}, **own, **fields}
     table = plan_routes(parse_mesh(mesh), load_workload(data, Place("w")))
     return RouteView(table, "lpt", link, ranks_per_node)
 

@@ -182,8 +182,8 @@ def test_thousands_of_ranks_fold() -> None:
     assert "Ranks are folded" in page
     assert "Of the first of 64 replicas, which are all alike." in page
     many = view_of("cp=64,tp=8,sp", [(row, 0, 500) for row in range(20)], 1024)
-    assert "more batch rows with images are not drawn" in route_html.render(many)
-    assert "32 more CP ranks are not drawn" in route_html.render(many)
+    assert "more batch rows with images.</p>" in route_html.render(many)
+    assert "Not drawn: 32 more CP ranks." in route_html.render(many)
 
 
 @pytest.mark.parametrize("mesh", ["cp=128", "cp=129", "cp=32,tp=8,sp", "dp=2,cp=64,tp=32,sp", "cp=4096"])

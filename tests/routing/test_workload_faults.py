@@ -99,7 +99,7 @@ def test_next_length_and_bucket_numbers_are_named() -> None:
     assert "36" in length.hint
     (buckets,) = find(yaml.safe_load(SEQUENCE + "items: []\nbuckets: [[], []]"), MESH)
     assert "2 buckets" in buckets.message
-    assert "4 ranks" in buckets.message
+    assert "cp x tp = 4" in buckets.message
 
 
 def test_unknown_fields_are_one_warning_for_all_items() -> None:

@@ -131,7 +131,7 @@ def test_placeholders_without_an_image() -> None:
         ({}, "neither `input_ids` nor `text_tokens`"),
         ({"text_tokens": -1}, "whole number of at least 0"),
         ({"text_tokens": True}, "whole number of at least 0"),
-        ({"text_tokens": [1, 2]}, "lists 2, where 1 belong"),
+        ({"text_tokens": [1, 2]}, "has 2 entries, not 1"),
         ({"text_tokens": 0}, "not a single token"),
         ({"input_ids": []}, "list of whole numbers"),
         ({"input_ids": [1, 2.0]}, "list of whole numbers"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Diagnostic
 from hpplan.routing.batch.micro_batch import MicroBatch, Rows
 from hpplan.routing.batch_codes import SAMPLE_TOO_LONG
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -99,9 +100,9 @@ def _closed(pack: Rows, left: int) -> Rows:
 
 
 def _too_long(sample: Sample, length: int, needed: int | None = None) -> Diagnostic:
-    padded = f" ({needed} after padding)" if needed is not None and needed > sample.length else ""
+    padded = f" ({needed:,} after padding)" if needed is not None and needed > sample.length else ""
     return Diagnostic(
         SAMPLE_TOO_LONG,
-        f"{sample.name} has {sample.length} tokens{padded}, and the sequence {length}",
+        f"{sample.name} has {plural(sample.length, 'token')}{padded}, and the sequence {length:,}",
         sample.place,
     )

@@ -15,6 +15,7 @@ from hpplan.routing.batch.placeholders import (
     split_text,
 )
 from hpplan.routing.batch_codes import PLACEHOLDERS_DO_NOT_MATCH
+from hpplan.routing.wording import plural
 from hpplan.routing.workload_shape import LARGEST
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _text(record: Record, images: int, findings: Findings) -> list[int]:
         )
     elif len(given) != images + 1:
         findings.malformed(
-            f"`text_tokens` lists {len(given)}, where {images + 1} belong: "
+            f"`text_tokens` has {plural(len(given), 'entry', 'entries')}, not {images + 1}: "
             "the text before each image or video, and after the last",
             "text_tokens",
         )
@@ -160,11 +161,11 @@ def _explained(
 ) -> Diagnostic:
     """Name the sample, the image and both numbers."""
     where = f" at token {error.token}" if error.token is not None else ""
-    have = f"{_count(error.placeholders, 'placeholder')} ({placeholder}){where}"
+    have = f"{plural(error.placeholders, 'placeholder')} ({placeholder}){where}"
     rows = sum(feature.rows for feature in features)
     total = (
-        f"the sample has {_count(len(features), 'image or video', 'images and videos')} with "
-        f"{_count(rows, 'row')}, and {_count(sum(rows for _, rows in runs), 'placeholder')} for them"
+        f"the sample has {plural(len(features), 'image or video', 'images and videos')} with "
+        f"{plural(rows, 'row')}, and {plural(sum(rows for _, rows in runs), 'placeholder')} for them"
     )
     if error.index is None:
         fields = ", ".join(f"`{name}`" for name in family.grid_fields)
@@ -173,11 +174,7 @@ def _explained(
         return Diagnostic(PLACEHOLDERS_DO_NOT_MATCH, message, findings.record.at("input_ids"), hint)
     feature = features[error.index]
     image = f"{feature.kind} {feature.number + 1}, {feature.what},"
-    message = f"{findings.name}: {image} has {_count(feature.rows, 'row')} and {have}"
+    message = f"{findings.name}: {image} has {plural(feature.rows, 'row')} and {have}"
     if len(features) > 1:
         message += f"; {total}"
     return Diagnostic(PLACEHOLDERS_DO_NOT_MATCH, message, findings.record.at(*feature.path))
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
