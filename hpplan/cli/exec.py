@@ -129,7 +129,7 @@ def _work(
     output: Output, job: Job, settings: Settings, path: str, routing: RouteOptions, report: str | None
 ) -> int:
     from hpplan.exchange.worker import Callbacks, run_worker
-    from hpplan.reports.exec_progress import progress_bar
+    from hpplan.reports.progress import progress_bar
 
     def load() -> RoutingTable:
         if job.rank == 0:
@@ -144,9 +144,9 @@ def _work(
             replace_file(report, exec_json.render(data))
         output.result(exec_json.render(data) if report == "-" else exec_table.render(data, _screen(output)))
 
-    with progress_bar(shown=job.rank == 0, color=output.use_color(sys.stderr)) as progress:
+    with progress_bar("exchanging", shown=job.rank == 0, color=output.use_color(sys.stderr)) as bar:
         outcome = run_worker(
-            job, settings, Callbacks(load, lambda error: _spelled(output, error), progress, publish)
+            job, settings, Callbacks(load, lambda error: _spelled(output, error), bar.reach, publish)
         )
     return _tell(output, outcome, path)
 

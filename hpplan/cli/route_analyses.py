@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from hpplan.cli.output import Output
     from hpplan.cli.route_inputs import RouteInput
@@ -34,11 +33,13 @@ def statistics_text(
     output: Output, found: RouteInput, options: RouteOptions, links: Links, format_name: str, screen: Screen
 ) -> str:
     """Route every micro-batch under every policy and sum up."""
+    from hpplan.reports.progress import progress_bar
     from hpplan.reports.route_statistics import render
     from hpplan.routing.assignment.base import LOAD_FACTOR
     from hpplan.routing.statistics import statistics
 
-    with _progress(len(found.micro_batches), color=output.use_color(sys.stderr)) as progress:
+    color = output.use_color(sys.stderr)
+    with progress_bar("routing micro-batches", len(found.micro_batches), color=color) as bar:
         made = statistics(
             found.mesh,
             found.micro_batches,
@@ -47,7 +48,7 @@ def statistics_text(
             cost=options.cost or "rows",
             load_factor=LOAD_FACTOR if options.load_factor is None else options.load_factor,
             only=options.assign,
-            progress=progress,
+            progress=bar.advance,
         )
     return _text(format_name, "statistics over micro-batches", made.to_data, lambda: render(made, screen))
 
@@ -67,25 +68,3 @@ def _text(
         return dump_yaml(to_data())
     known = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
     raise click.UsageError(f"--format {format_name} does not show {what}; take {known}")
-
-
-@contextmanager
-def _progress(total: int, *, color: bool) -> Iterator[Callable[[], object] | None]:
-    """Show a bar of micro-batches on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("routing micro-batches"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True, no_color=not color),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("", total=total)
-        yield lambda: bar.advance(task)

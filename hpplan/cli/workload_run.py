@@ -16,12 +16,14 @@ from hpplan.documents.files import replace_file_from
 from hpplan.documents.jsonl import read_records
 from hpplan.documents.reader import why
 from hpplan.errors import InvalidInput, UnusableRequest
+from hpplan.reports.progress import progress_bar
 from hpplan.reports.workload_text import micro_batches_pieces, workload_pieces
 from hpplan.routing.batch.samples import read_sample
 from hpplan.routing.batch_codes import NO_SAMPLES
+from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from hpplan.cli.output import Output
     from hpplan.routing.batch.buckets import Encoders
@@ -49,10 +51,11 @@ class WorkloadRun:
     def samples(self, paths: Iterable[str]) -> Iterator[Sample]:
         """Yield the samples of all files that have nothing wrong with them."""
         paths = tuple(paths)
-        with _progress(paths, color=self._output.use_color(sys.stderr)) as progress:
+        color = self._output.use_color(sys.stderr)
+        with progress_bar("reading samples", _bytes_of(paths), in_bytes=True, color=color) as bar:
             for path in paths:
                 before, known, records = self._samples + len(self.problems), len(self.problems), 0
-                for record in read_records(path, self.problems, progress):
+                for record in read_records(path, self.problems, bar.advance):
                     records += 1
                     try:
                         sample = read_sample(record, self._family)
@@ -92,8 +95,8 @@ class WorkloadRun:
                 self._output.result_from(io.TextIOWrapper(spool, encoding="utf-8", newline=""))
         where = path if path not in {None, "-"} else "<stdout>"
         self._output.note(
-            f"{where}: {_count(self._workloads, 'workload')} of {_count(self._samples, 'sample')} "
-            f"with {_count(self._items, 'item')} and {_count(self._rows, 'row')}"
+            f"{where}: {plural(self._workloads, 'workload')} of {plural(self._samples, 'sample')} "
+            f"with {plural(self._items, 'item')} and {plural(self._rows, 'row')}"
         )
 
     def _pieces(self, micro_batches: Iterator[MicroBatch], format_name: Format) -> Iterator[str]:
@@ -131,30 +134,8 @@ def _spooling() -> Iterator[None]:
         ) from None
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-@contextmanager
-def _progress(paths: tuple[str, ...], *, color: bool) -> Iterator[Callable[[int], object] | None]:
-    """Show a bar by bytes read on a terminal; standard input has no known end."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
+def _bytes_of(paths: tuple[str, ...]) -> int | None:
+    """Return the bytes of all files; None where standard input, or a pipe, has no known end."""
     files = [Path(path) for path in paths if path != "-"]
     known = len(files) == len(paths) and all(file.is_file() for file in files)
-    total = sum(file.stat().st_size for file in files) if known else None
-    bar = Progress(
-        TextColumn("reading samples"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True, no_color=not color),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("", total=total)
-        yield lambda size: bar.advance(task, size)
+    return sum(file.stat().st_size for file in files) if known else None
