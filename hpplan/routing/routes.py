@@ -14,6 +14,7 @@ from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.fit import Fit, check_owners, fit
 from hpplan.routing.modes import mode_of
 from hpplan.routing.rank_route import RankRoute, rank_route
+from hpplan.routing.request import check_request
 from hpplan.routing.transfers import BatchRoutes
 
 if TYPE_CHECKING:
@@ -82,8 +83,11 @@ def plan_routes(
     """Plan the exchange of a workload on a mesh.
 
     `assign`, `cost` and `load_factor` matter only where the workload has no
-    buckets. Raises InvalidInput with everything in which the two do not fit.
+    buckets. Raises InvalidInput with everything in which the two do not fit,
+    and UnusableRequest for a granularity, policy, cost or load factor that
+    there is not.
     """
+    check_request(granularity, assign, cost, load_factor)
     fitted = fit(mesh, workload)
     mode = mode_of(mesh)
     planned = [
@@ -110,8 +114,11 @@ def plan_rank(
 ) -> RankRoute | None:
     """Plan what one rank does, without working out the routes of the others.
 
-    Equal to `plan_routes(…).rank_route(global_rank)`, and meant for every micro-batch.
+    Equal to `plan_routes(…).rank_route(global_rank)`, and meant for every
+    micro-batch. Raises what `plan_routes` raises, and UnusableRequest for a
+    rank that the mesh does not have.
     """
+    check_request(granularity, assign, cost, load_factor)
     fitted = fit(mesh, workload)
     at = _locate(mesh, global_rank)
     if at is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.assignment import POLICIES
 from hpplan.routing.assignment.base import LOAD_FACTOR
+from hpplan.routing.request import check_request
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic
 
@@ -144,9 +145,10 @@ def statistics(
     """Route every micro-batch under every policy, and under its own buckets where all have some.
 
     With `only` that policy is looked at alone. Encoding is measured in `cost`.
-    `progress` is called after each micro-batch. Raises InvalidInput where one
-    does not fit the mesh.
+    `progress` is called after each micro-batch. Raises what `plan_routes`
+    raises.
     """
+    check_request(granularity, POLICIES[0].name if only is None else only, cost, load_factor)
     names = [policy.name for policy in POLICIES if only in {None, policy.name}]
     if only is None and all(
         batch.buckets is not None for workload in workloads for batch in workload.batches

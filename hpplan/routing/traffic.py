@@ -6,8 +6,9 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.routing.assignment.base import load_bound
+from hpplan.routing.assignment.base import COSTS, load_bound
 from hpplan.routing.cells import reaches, rows_by_rank
+from hpplan.routing.request import require_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,8 +120,10 @@ class Traffic:
     def __init__(self, table: RoutingTable, link: Link | None = None, *, cost: Cost = "rows") -> None:
         """Work out the sums in one pass over the items of each batch.
 
-        `producer_load` is in `cost`; all else is in rows.
+        `producer_load` is in `cost`; all else is in rows. Raises UnusableRequest
+        for a cost that there is not.
         """
+        require_known("cost", cost, COSTS)
         self.table = table
         self.link = link
         by_routes: dict[int, BatchTraffic] = {}

@@ -69,8 +69,6 @@ class BatchRoutes:
         destinations: dict[int, tuple[int, ...]],
     ) -> None:
         """Take the items of each bucket, in order; `destinations` are the explicit ones."""
-        if granularity not in GRANULARITIES:
-            raise ValueError(f"no granularity is called {granularity!r}")
         self.mode = mode
         self.granularity = granularity
         self.ownership = ownership

@@ -24,12 +24,6 @@ def test_tables_come_from_documents_as_the_docstring_says() -> None:
     assert again.digest == routes.digest
 
 
-def test_granularity_that_is_none_is_refused() -> None:
-    """A word misspelled must not send whole records where owned rows were asked for."""
-    with pytest.raises(ValueError, match="no granularity is called 'rows'"):
-        plan_routes(parse_mesh("cp=2"), load_workload(WORKLOAD), "rows")  # type: ignore[arg-type]
-
-
 def test_errors_can_be_caught_by_names_of_the_package() -> None:
     """They are raised by it, so nobody should have to look for them elsewhere, nor pay for torch."""
     program = (

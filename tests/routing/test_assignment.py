@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
-
-import pytest
 
 from hpplan.diagnostics import Place
 from hpplan.routing.assignment import POLICIES
@@ -65,17 +62,3 @@ def test_a_batch_without_items_has_empty_buckets() -> None:
         data = {"sequence": {"length": 4}, "items": []}
         table = plan_routes(parse_mesh("cp=2"), load_workload(data, Place("w")), "record", policy.name)
         assert table.parents[0].routes.item_ids == ((), ())
-
-
-def test_unknown_policy() -> None:
-    """A misspelt policy is taken for the default."""
-    with pytest.raises(ValueError, match="no assignment policy is called 'best'"):
-        buckets([1, 2], "best")
-
-
-@pytest.mark.parametrize("factor", [math.nan, math.inf, 0.5])
-def test_unusable_load_factor(factor: float) -> None:
-    """A load factor that is no number ends in a traceback, or assigns as it likes."""
-    workload = load_workload({"sequence": {"length": 8}, "items": []}, Place("w"))
-    with pytest.raises(ValueError, match="load factor"):
-        plan_routes(parse_mesh("cp=2"), workload, assign="local", load_factor=factor)

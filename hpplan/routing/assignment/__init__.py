@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from hpplan.routing.assignment.base import LOAD_FACTOR, Cost, Policy, Task
@@ -33,17 +32,12 @@ def fill_buckets(
     """Return the items of each bucket: those the workload gives, else those a policy assigns.
 
     Assigned buckets list their items in the order of (batch_index, first
-    token, item_id). Raises ValueError for a policy that does not exist, and for a
-    load factor that is below 1 or no finite number.
+    token, item_id).
     """
     if batch.buckets is not None:
         by_id = {item.item_id: item for item in batch.items}
         return tuple(tuple(by_id[item_id] for item_id in bucket) for bucket in batch.buckets)
-    chosen = next((one for one in POLICIES if one.name == policy), None)
-    if not (math.isfinite(load_factor) and load_factor >= 1):
-        raise ValueError(f"a load factor is a finite number of at least 1, not {load_factor}")
-    if chosen is None:
-        raise ValueError(f"no assignment policy is called {policy!r}")
+    chosen = next(one for one in POLICIES if one.name == policy)
     costs = [item.rows for item in batch.items]
     if cost == "rows^2":
         costs = [rows * rows for rows in costs]
