@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 
 _SURROGATE_ESCAPE = r"\\u[dD][89a-fA-F]"
 _SURROGATE = "[\ud800-\udfff]"
+_TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _JSON_START = r'\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:["\]\[{0-9-]|\Z))'
+_TOO_DEEP = TOO_DEEP, f"lists and mappings nested deeper than {MAX_DEPTH} levels"
+_TOO_LARGE = NUMBER_TOO_LARGE, "a number that is too large"
 _WORDS = (
     ("delimiter", "a ',' or a ':' is missing here"),
     ("property name", "a key in double quotes is expected here"),
-    ("trailing comma", "a ',' before a closing bracket"),
     ("control character", "a line break or another control character inside a text"),
     ("Unterminated string", "a text that is never closed"),
     ("Extra data", "text after the end of the document"),
@@ -92,12 +94,8 @@ def load_json(source: Source) -> Data:
     try:
         with collector_paused():
             data = decoder.decode(text)
-    except json.JSONDecodeError as error:
-        raise NotJsonError(_syntax_failure(source, error)) from None
     except (RecursionError, ValueError) as error:
-        findings = list(_findings(source))
-        code = TOO_DEEP if isinstance(error, RecursionError) else NUMBER_TOO_LARGE
-        raise InvalidInput(findings or [Diagnostic(code, str(error), Place(source.name))]) from None
+        raise _refusal(source, error) from None
     if suspect or re.search(_SURROGATE_ESCAPE, text) or _is_too_deep(data):
         findings = list(_findings(source))
         if findings:
@@ -105,11 +103,40 @@ def load_json(source: Source) -> Data:
     return data
 
 
+def _refusal(source: Source, error: RecursionError | ValueError) -> NotJsonError | InvalidInput:
+    """Return what to raise for what the decoder raised; how deep it goes depends on Python's version."""
+    if isinstance(error, json.JSONDecodeError) and not _opens_too_deep(source.text, error.pos):
+        return NotJsonError(_syntax_failure(source, error))
+    problem = _TOO_LARGE if type(error) is ValueError else _TOO_DEEP
+    return InvalidInput(list(_findings(source)) or [Diagnostic(*problem, Place(source.name))])
+
+
 def _syntax_failure(source: Source, error: json.JSONDecodeError) -> Diagnostic:
-    message = next((words for said, words in _WORDS if said in error.msg), "this is not JSON")
-    if error.pos >= len(source.text.rstrip()):
+    text, index = source.text, error.pos
+    if "trailing comma" in error.msg:
+        # Python 3.13 points at the comma, older ones at the bracket.
+        index = len(text) - len(text[index + 1 :].lstrip())
+    if text[index : index + 1] in {"]", "}"} and text[:index].rstrip().endswith(","):
+        message = "a ',' before a closing bracket"
+    elif index >= len(text.rstrip()):
         message = "the text ends before the document does"
-    return Diagnostic(JSON_SYNTAX, message, Place(source.name, position=source.position(error.pos)))
+    else:
+        message = next((words for said, words in _WORDS if said in error.msg), "this is not JSON")
+    return Diagnostic(JSON_SYNTAX, message, Place(source.name, position=source.position(index)))
+
+
+def _opens_too_deep(text: str, stop: int) -> bool:
+    """Whether the JSON up to where its syntax fails opens more than it may."""
+    depth = 0
+    for found in _TEXT_OR_BRACKET.finditer(text, 0, stop):
+        sign = found.group()
+        if sign in {"[", "{"}:
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif sign in {"]", "}"}:
+            depth -= 1
+    return False
 
 
 def _is_too_deep(data: Data) -> bool:
@@ -145,7 +172,7 @@ def _findings(source: Source) -> Iterator[Diagnostic]:
                 if problem:
                     yield Diagnostic(*problem, place)
             elif len(open_nodes) == MAX_DEPTH:
-                yield Diagnostic(TOO_DEEP, f"lists and mappings nested deeper than {MAX_DEPTH} levels", place)
+                yield Diagnostic(*_TOO_DEEP, place)
                 return
             else:
                 open_nodes.append(_Open(is_mapping=step == MAPPING))
@@ -202,4 +229,4 @@ def _number_problem(text: str, index: int) -> tuple[Code, str] | None:
         too_large = float(spelled) in {float("inf"), float("-inf")}
     else:
         too_large = len(spelled) > MAX_DIGITS
-    return (NUMBER_TOO_LARGE, "a number that is too large") if too_large else None
+    return _TOO_LARGE if too_large else None

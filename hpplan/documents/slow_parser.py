@@ -48,6 +48,13 @@ class SlowParser(Reader, Scanner, Parser):
             raise MarkedYAMLError(problem="unknown escape", problem_mark=event.start_mark)  # type: ignore[arg-type]
         return event
 
+    def process_empty_scalar(self, mark: Mark) -> ScalarEvent:
+        """Take nothing for a scalar; where it stands for a key in brackets, it is where the next token is."""
+        if self.state in (self.parse_flow_mapping_value, self.parse_flow_sequence_entry_mapping_value):
+            mark = self.peek_token().start_mark  # type: ignore[no-untyped-call]
+        event: ScalarEvent = super().process_empty_scalar(mark)
+        return event
+
     def scan_to_next_token(self) -> None:
         """Skip blanks, comments and line ends, and tabs wherever no key of a block can start."""
         super().scan_to_next_token()

@@ -21,7 +21,7 @@ from hpplan.documents import codes
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.limits import MAX_DEPTH, MAX_NODES, NUMBERED
 from hpplan.documents.scalars import Data, PlainScalars
-from hpplan.documents.yaml_parser import Event, check_printable, open_parser, syntax_failure
+from hpplan.documents.yaml_parser import Event, check_printable, gave_up_on_depth, open_parser, syntax_failure
 from hpplan.documents.yaml_tags import collection_problem, tagged_scalar
 from hpplan.errors import InvalidInput
 
@@ -75,17 +75,26 @@ def load_yaml(source: Source) -> Data:
     with everything that was found up to the first fault in the syntax.
     """
     check_printable(source)
-    builder = _Builder(source)
+    builder, data = _built(source)
+    if builder.findings or builder.plain.too_large:
+        raise InvalidInput([*builder.findings, *_too_large(source, builder.plain.too_large)])
+    return data
+
+
+def _built(source: Source, *, slow: bool = False) -> tuple[_Builder, Data]:
+    """Return a builder that has done what it can, and the data of the document."""
+    builder = _Builder(source, slow=slow)
+    data: Data = None
     try:
         with collector_paused():
             data = builder.document()
     except YAMLError as error:
+        if gave_up_on_depth(error) and not slow:
+            return _built(source, slow=True)
         builder.findings.append(syntax_failure(source, error))
     except _StopError:
         pass
-    if builder.findings or builder.plain.too_large:
-        raise InvalidInput([*builder.findings, *_too_large(source, builder.plain.too_large)])
-    return data
+    return builder, data
 
 
 def _too_large(source: Source, spelled: set[str]) -> list[Diagnostic]:
@@ -126,7 +135,7 @@ class _Builder:
     seldom has (anchors, tags, merges, odd keys) to methods.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, slow: bool = False) -> None:
         self.source = source
         self.findings: list[Diagnostic] = []
         self.plain = PlainScalars()
@@ -136,7 +145,7 @@ class _Builder:
         self.deepest = 0
         # Without these characters there are neither anchors nor tags, and nobody needs to look for them.
         self.decorated = "&" in source.text or "!" in source.text
-        self.get_event = open_parser(source.text).get_event
+        self.get_event = open_parser(source.text, slow=slow).get_event
         self.mapping, self.sequence = self._loops()
 
     def document(self) -> Data:

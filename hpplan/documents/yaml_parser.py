@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import yaml
 
 from hpplan.diagnostics import Diagnostic, Place
-from hpplan.documents.codes import TOO_DEEP, UNPRINTABLE_CHARACTER, YAML_SYNTAX
-from hpplan.documents.limits import MAX_DEPTH
+from hpplan.documents.codes import UNPRINTABLE_CHARACTER, YAML_SYNTAX
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -37,9 +36,9 @@ class Parser(Protocol):
         """Return the next event of the text."""
 
 
-def open_parser(text: str) -> Parser:
-    """Return a parser at the start of `text`, which has no byte order mark."""
-    if USE_LIBYAML:
+def open_parser(text: str, *, slow: bool = False) -> Parser:
+    """Return a parser at the start of `text`, which has no byte order mark; not the C parser if `slow`."""
+    if USE_LIBYAML and not slow:
         from yaml._yaml import CParser
 
         fast: Parser = CParser(text)
@@ -74,6 +73,11 @@ def check_printable(source: Source) -> None:
         )
 
 
+def gave_up_on_depth(error: YAMLError) -> bool:
+    """Whether libyaml, which looks far ahead, met too many levels for itself before the builder did."""
+    return "nesting depth" in str(error)
+
+
 def syntax_failure(source: Source, error: YAMLError) -> Diagnostic:
     """Put what a parser said into our own words."""
     problem = str(getattr(error, "problem", None) or "")
@@ -82,8 +86,6 @@ def syntax_failure(source: Source, error: YAMLError) -> Diagnostic:
     index = min(mark.index, len(source.text)) if mark is not None else len(source.text)
     place = Place(source.name, position=source.position(index))
     said = f"{context}: {problem}"
-    if "nesting depth" in said:
-        return Diagnostic(TOO_DEEP, f"lists and mappings nested deeper than {MAX_DEPTH} levels", place)
     if source.text[index : index + 1] == "\t":
         said = "tab"
     elif index >= len(source.text.rstrip()) and "':'" not in said:

@@ -100,6 +100,9 @@ def test_a_broken_array(tmp_path: Path) -> None:
         ("[", "the text ends before the document does", (1, 2)),
         ('[{"a": 1}]\n[2]', "text after the end of the document", (2, 1)),
         ('[{"a": 1}, {"b": [2}]', "a ',' or a ':' is missing here", (1, 20)),
+        ('[{"a": 1}, {"b": 2, }]', "a ',' before a closing bracket", (1, 21)),
+        ('[{"a": 1}, {"b": ,}]', "a value is expected here", (1, 18)),
+        ('[{"a": 1}, {"b": [2,\n]}]', "a ',' before a closing bracket", (2, 1)),
         ('[{"a": 1}, {"b": "2]', "a text that is never closed", (1, 18)),
     ],
 )
