@@ -54,7 +54,7 @@ def _micro_batches() -> CoreSchema:
 
 
 def _routes() -> CoreSchema:
-    from hpplan.routing.routes_document import ROUTES_SCHEMA
+    from hpplan.routing.routes_shape import ROUTES_SCHEMA
 
     return ROUTES_SCHEMA
 

@@ -42,7 +42,7 @@ def _rank_data(view: RouteView, rank: int | None) -> dict[str, Any]:
 
 
 def _data(view: RouteView) -> dict[str, Any]:
-    from hpplan.routing.routes_document import routes_to_data
+    from hpplan.routing.routes_writer import routes_to_data
 
     return routes_to_data(view.table, view.link)
 
@@ -63,7 +63,7 @@ def _rank_json(view: RouteView, rank: int | None, screen: Screen) -> str:
 
 def _yaml(view: RouteView, screen: Screen) -> str:
     from hpplan.documents.writer import dump_yaml
-    from hpplan.routing.routes_document import KEY_ORDER
+    from hpplan.routing.routes_shape import KEY_ORDER
 
     del screen
     return dump_yaml(_data(view), KEY_ORDER)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from hpplan.routing.micro_batches import load_micro_batches
     from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.routes import ParentRoutes, RoutingTable, plan_rank, plan_routes
-    from hpplan.routing.routes_document import load_routes, routes_from_data, routes_to_data
+    from hpplan.routing.routes_document import load_routes, routes_from_data
+    from hpplan.routing.routes_writer import routes_to_data
     from hpplan.routing.traffic import Link, Traffic
     from hpplan.routing.transfers import Transfer
     from hpplan.routing.workload import Batch, Item, Workload, load_workload
@@ -74,7 +75,7 @@ _HOMES = {
     "plan_rank": "routes",
     "plan_routes": "routes",
     "routes_from_data": "routes_document",
-    "routes_to_data": "routes_document",
+    "routes_to_data": "routes_writer",
 }
 
 

@@ -15,7 +15,7 @@ from hpplan.routing.fit import Fit, check_owners, fit
 from hpplan.routing.modes import mode_of
 from hpplan.routing.rank_route import RankRoute, rank_route
 from hpplan.routing.request import check_request
-from hpplan.routing.transfers import BatchRoutes
+from hpplan.routing.transfers import ROUTES_VERSION, BatchRoutes
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from hpplan.routing.modes.base import Mode
     from hpplan.routing.transfers import Granularity
     from hpplan.routing.workload import Workload
-
-ROUTES_VERSION = 1
 
 
 class ParentRoutes(NamedTuple):
@@ -65,8 +63,8 @@ class RoutingTable:
         return routes_digest(self.mesh, self.workload, self.fitted, self.granularity, self.parents)
 
     def to_data(self) -> dict[str, Any]:
-        """Return the table as a document (`hpplan.routing.routes_document.routes_to_data`)."""
-        from hpplan.routing.routes_document import routes_to_data
+        """Return the table as a document (`hpplan.routing.routes_writer.routes_to_data`)."""
+        from hpplan.routing.routes_writer import routes_to_data
 
         return routes_to_data(self)
 

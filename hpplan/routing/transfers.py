@@ -20,6 +20,9 @@ Granularity = Literal["record", "row"]
 
 GRANULARITIES: tuple[Granularity, ...] = ("record", "row")
 
+ROUTES_VERSION = 1
+"""Of the rules by which transfers follow from buckets, in digests and documents of routing tables."""
+
 
 class Transfer(NamedTuple):
     """Rows `[row_start, row_stop)` of an item; source and destination are parent ranks."""

@@ -10,6 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.routing.workload_codes import (
     BUCKET_COUNT_MISMATCH,
     DOCUMENTS_DO_NOT_ADD_UP,
@@ -20,7 +21,6 @@ from hpplan.routing.workload_codes import (
     SPAN_OUTSIDE_SEQUENCE,
     UNKNOWN_ITEM,
 )
-from hpplan.routing.workload_shape import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -156,4 +156,4 @@ def _copied(batch: object) -> dict[str, Any]:
 
 def _id_of(item: object) -> int | None:
     found = item.get("item_id") if isinstance(item, dict) else None
-    return found if type(found) is int and 0 <= found <= LARGEST else None
+    return found if type(found) is int and 0 <= found <= LARGEST_NUMBER else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.plan.shape import BELONGS, FLAG, described, kind_of
 from hpplan.routing.layouts import LAYOUTS
 from hpplan.routing.workload_codes import (
@@ -30,12 +31,9 @@ if TYPE_CHECKING:
 DTYPES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
 """What a feature can be, and its size in bytes."""
 
-LARGEST = 2**53 - 1
-"""The largest number in a workload: what every JSON reader takes exactly."""
-
 
 def _count(least: int) -> CoreSchema:
-    return core_schema.int_schema(strict=True, ge=least, le=LARGEST)
+    return core_schema.int_schema(strict=True, ge=least, le=LARGEST_NUMBER)
 
 
 def _record(title: str, fields: Mapping[str, CoreSchema], required: tuple[str, ...]) -> CoreSchema:

@@ -14,10 +14,12 @@ from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
 from hpplan.documents.writer import dump_json, dump_yaml
 from hpplan.errors import InvalidInput, UnusableRequest
-from hpplan.routing import routes_document
+from hpplan.routing import routes_writer
 from hpplan.routing.mesh import Mesh, parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
-from hpplan.routing.routes_document import KEY_ORDER, load_routes, routes_from_data, routes_to_data
+from hpplan.routing.routes_document import load_routes, routes_from_data
+from hpplan.routing.routes_shape import KEY_ORDER
+from hpplan.routing.routes_writer import routes_to_data
 from hpplan.routing.traffic import Link
 from hpplan.routing.workload import load_workload
 
@@ -221,14 +223,14 @@ def test_digest_covers_what_matters_and_nothing_else() -> None:
 
 def test_tables_that_nobody_could_read_are_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table with billions of transfers fills the memory."""
-    monkeypatch.setattr(routes_document, "MOST_TRANSFERS", 3)
+    monkeypatch.setattr(routes_writer, "MOST_TRANSFERS", 3)
     with pytest.raises(UnusableRequest, match="8 transfers"):
         routes_to_data(table())
 
 
 def test_matrix_of_a_large_parent_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A square of all ranks is written for a large parent."""
-    monkeypatch.setattr(routes_document, "LARGEST_MATRIX", 3)
+    monkeypatch.setattr(routes_writer, "LARGEST_MATRIX", 3)
     data = routes_to_data(table())
     assert "matrix" not in data["parents"][0]
     assert same(table(), routes_from_data(json.loads(json.dumps(data)), Place("t")))

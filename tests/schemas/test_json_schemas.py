@@ -18,7 +18,7 @@ from hpplan.documents.reader import parse_document, read_document
 from hpplan.reports.json_schema import DOCUMENT_KINDS, DocumentKind, json_schema, render
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.routes_document import routes_to_data
+from hpplan.routing.routes_writer import routes_to_data
 from hpplan.routing.workload import load_workload
 
 if TYPE_CHECKING:

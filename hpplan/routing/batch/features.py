@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.diagnostics import Diagnostic
+from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.routing.batch.placeholders import Feature
 from hpplan.routing.batch_codes import MALFORMED_SAMPLE, UNUSABLE_IMAGE
 from hpplan.routing.families.base import Size
-from hpplan.routing.workload_shape import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -134,7 +134,7 @@ def _of_sizes(
 def _check_numbers(numbers: Sequence[int]) -> None:
     if min(numbers) < 1:
         raise ValueError("every number must be at least 1")
-    if max(numbers) > LARGEST:
+    if max(numbers) > LARGEST_NUMBER:
         raise ValueError("every number must be at most 2^53 - 1")
 
 
@@ -166,7 +166,7 @@ def _feature(
         findings.unusable(f"{kind} {index + 1}, {what}: {error}", *path)
         return None
     findings.runs += len(feature.runs)
-    if feature.rows > LARGEST:
+    if feature.rows > LARGEST_NUMBER:
         findings.unusable(f"{kind} {index + 1}, {what}: it would have more than 2^53 - 1 rows", *path)
         return None
     if findings.runs > MOST_RUNS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.diagnostics import Diagnostic
+from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.errors import InvalidInput
 from hpplan.routing.batch.features import Findings, features_of
 from hpplan.routing.batch.placeholders import (
@@ -16,7 +17,6 @@ from hpplan.routing.batch.placeholders import (
 )
 from hpplan.routing.batch_codes import PLACEHOLDERS_DO_NOT_MATCH
 from hpplan.routing.wording import plural
-from hpplan.routing.workload_shape import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,9 +62,9 @@ def read_sample(record: Record, family: Family) -> Sample:
             length, spans = place_by_sizes(features, _around(sized, family), text)
             if not length:
                 findings.malformed("there is not a single token", "text_tokens")
-            if length > LARGEST:
+            if length > LARGEST_NUMBER:
                 findings.malformed(
-                    f"there are {length} tokens, and the most are 2^53 - 1 = {LARGEST}", "text_tokens"
+                    f"there are {length} tokens, and the most are 2^53 - 1 = {LARGEST_NUMBER}", "text_tokens"
                 )
     if findings.found:
         raise InvalidInput(findings.found)

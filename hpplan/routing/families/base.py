@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
+from hpplan.documents.limits import LARGEST_NUMBER
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -13,9 +15,6 @@ Kind = Literal["image", "video"]
 
 Runs = tuple[int, ...]
 """Feature rows of each run of placeholders of one image or video, in order."""
-
-
-LARGEST_OPTION = 2**53 - 1
 
 
 class Size(NamedTuple):
@@ -72,7 +71,7 @@ class Family:
             least = self.least.get(field.name, 1)
             if isinstance(value, int) and value < least:
                 raise ValueError(f"{field.name} must be at least {least}, not {value}")
-            if isinstance(value, int) and value > LARGEST_OPTION:
+            if isinstance(value, int) and value > LARGEST_NUMBER:
                 raise ValueError(f"{field.name} must be at most 2^53 - 1, not {value}")
 
     def from_grid(self, kind: Kind, grid: tuple[int, ...]) -> Runs:
