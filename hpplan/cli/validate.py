@@ -82,6 +82,8 @@ def command(
     Codes are given as ids (HP213), beginnings of ids (HP2) or names, separated
     by commas. What keeps a file from being read further is always reported.
     """
+    from hpplan.reports.formats import TEXT_FORMATS
+
     only_one_standard_input((*files, rules_file, strategies_file))
     refuse_overwriting(output_file, (*files, rules_file, strategies_file))
     selected, ignored = _codes("--select", select), _codes("--ignore", ignore)
@@ -97,7 +99,7 @@ def command(
     _report(output, findings, output_format, output_file)
     if statistics:
         _count(output, findings, output_format, output_file)
-    if output_format in {"full", "concise"}:
+    if output_format in TEXT_FORMATS:
         output.flush()
         output.note(_summary(findings, len(files)))
     fatal = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
@@ -157,6 +159,7 @@ def _count(output: Output, findings: list[Diagnostic], output_format: str, outpu
     """Write the counts below a report that people read, and beside one that machines do."""
     from collections import Counter
 
+    from hpplan.reports.formats import TEXT_FORMATS
     from hpplan.reports.tables import plain_table
 
     counts = Counter((item.code.id, item.code.name, item.level) for item in findings)
@@ -164,7 +167,7 @@ def _count(output: Output, findings: list[Diagnostic], output_format: str, outpu
     if not rows:
         return
     table = plain_table(("count", "code", "name", "severity"), rows, right=(0,))
-    if output_format in {"full", "concise"} and output_file in {None, "-"}:
+    if output_format in TEXT_FORMATS and output_file in {None, "-"}:
         output.result("\n" + table)
     else:
         output.note(table)
