@@ -121,7 +121,8 @@ def _normalized(
 
 
 def _write(folder: str, document: Document, plan: Plan, table: RoutingTable) -> tuple[str, str]:
-    from hpplan.documents.writer import dump_json, dump_yaml, replace_files
+    from hpplan.documents.files import replace_files
+    from hpplan.documents.writer import dump_json, dump_yaml
     from hpplan.plan.model import KEY_ORDER
 
     as_json = document.source.format == "json"

@@ -137,7 +137,7 @@ def _work(
         return _read(output, job, path, routing)
 
     def publish(data: dict[str, Any]) -> None:
-        from hpplan.documents.writer import replace_file
+        from hpplan.documents.files import replace_file
         from hpplan.reports import exec_json, exec_table
 
         if report is not None and report != "-":
@@ -180,12 +180,13 @@ def _read(output: Output, job: Job, path: str, routing: RouteOptions) -> Routing
 
 def _launch(output: Output, path: str, routing: RouteOptions, workers: int, timeout: float) -> int:
     """Start this very command on `workers` ranks; what is wrong with INPUT is said once, here."""
+    from hpplan.documents.streams import STDIN_NAME
     from hpplan.exchange.launch import launch
     from hpplan.exchange.worker import check_size, require_torch
 
     require_torch()
     check_size(read_routes(output, path, routing), workers)
-    piped = output.sources.get("<stdin>")
+    piped = output.sources.get(STDIN_NAME)
     arguments = ["--color", output.color, "exec", *_own_arguments()]
     return launch(arguments, workers, timeout, None if piped is None else piped.text.encode())
 
@@ -249,11 +250,12 @@ def _spelled(output: Output, error: HpplanError) -> str:
 
 def _show_mismatches(output: Output, report: dict[str, Any], path: str) -> None:
     from hpplan.diagnostics import Diagnostic, Place
+    from hpplan.documents.streams import document_name
     from hpplan.errors import InvalidInput
     from hpplan.routing.exec_codes import CODES
 
     codes = {code.id: code for code in CODES}
-    place = Place("<stdin>" if path == "-" else path)
+    place = Place(document_name(path))
     found = [Diagnostic(codes[one["code"]], one["message"], place) for one in report["mismatches"]]
     output.error(InvalidInput(found))
     if report["mismatch_count"] > len(found):

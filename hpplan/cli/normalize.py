@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Diagnostic
-    from hpplan.documents.source import Source
+    from hpplan.documents.source import Format, Source
     from hpplan.passes.pipeline import Normalized, Pass
     from hpplan.plan.model import Plan
-
-Format = Literal["yaml", "json"]
 
 
 @click.command("normalize", short_help="Run the passes over plans and emit the normalized plans.")
@@ -262,7 +260,7 @@ def _format_of_name(path: str | None) -> Format | None:
 
 def _write(output: Output, runs: list[_Run], targets: list[str], format_name: Format | None) -> None:
     """Write the text of each run to its target, or none of them."""
-    from hpplan.documents.writer import replace_files
+    from hpplan.documents.files import replace_files
     from hpplan.reports.changes import summarize
 
     texts = [run.text(format_name) for run in runs]

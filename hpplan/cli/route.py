@@ -259,6 +259,6 @@ def _write(output: Output, path: str | None, text: str) -> None:
     if path is None or path == "-":
         output.result(text)
         return
-    from hpplan.documents.writer import replace_file
+    from hpplan.documents.files import replace_file
 
     replace_file(path, text)

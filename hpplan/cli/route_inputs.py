@@ -103,7 +103,7 @@ def make_folder(path: str) -> Path:
 
 
 def _why_no_folder(error: OSError) -> str:
-    from hpplan.documents.reader import why
+    from hpplan.documents.streams import why
 
     if isinstance(error, FileExistsError):
         return "there is a file of that name"

@@ -33,6 +33,6 @@ def command(output: Output, name: str | None, path: str | None) -> None:
     if path is None or path == "-":
         output.result(text)
         return
-    from hpplan.documents.writer import replace_file
+    from hpplan.documents.files import replace_file
 
     replace_file(path, text)

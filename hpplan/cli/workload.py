@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hpplan.cli.inputs import PATH, only_one_standard_input, refuse_overwriting
 from hpplan.cli.names import CP_LAYOUT, DTYPE, FAMILY, POLICY, none_of
+from hpplan.documents.limits import LARGEST_NUMBER
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
+    from hpplan.documents.source import Format
     from hpplan.routing.batch.buckets import Encoders
     from hpplan.routing.families.base import Family
     from hpplan.routing.mesh import Mesh
-
-Format = Literal["yaml", "json"]
 
 
 class _Count(click.IntRange):
@@ -34,7 +34,7 @@ class _Count(click.IntRange):
         return number
 
 
-POSITIVE = _Count(2**53 - 1, "2^53 - 1")
+POSITIVE = _Count(LARGEST_NUMBER, "2^53 - 1")
 """What a workload can hold."""
 
 RANKS = _Count(2**22, f"the {2**22:,} ranks of the largest mesh")

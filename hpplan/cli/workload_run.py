@@ -9,12 +9,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.files import replace_file_from
 from hpplan.documents.jsonl import read_records
-from hpplan.documents.reader import why
+from hpplan.documents.streams import document_name, why
 from hpplan.errors import InvalidInput, UnusableRequest
 from hpplan.reports.progress import progress_bar
 from hpplan.reports.workload_text import micro_batches_pieces, workload_pieces
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hpplan.cli.output import Output
+    from hpplan.documents.source import Format
     from hpplan.routing.batch.buckets import Encoders
     from hpplan.routing.batch.micro_batch import MicroBatch
     from hpplan.routing.batch.samples import Sample
     from hpplan.routing.families.base import Family
-
-Format = Literal["yaml", "json"]
 
 
 class WorkloadRun:
@@ -70,7 +69,7 @@ class WorkloadRun:
                     hint = "BATCH has one JSON object a line, or one JSON array of them"
                     self.problems[known:] = [replace(first, hint=hint)]
                 if before == self._samples + len(self.problems):
-                    place = Place("<stdin>" if path == "-" else path, position=(1, 1))
+                    place = Place(document_name(path), position=(1, 1))
                     self.problems.append(Diagnostic(NO_SAMPLES, "there is not a single sample", place))
 
     def write(self, micro_batches: Iterator[MicroBatch], path: str | None, format_name: Format) -> None:

@@ -10,8 +10,8 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from hpplan.documents.reader import why
 from hpplan.documents.spelling import unwritable
+from hpplan.documents.streams import why
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import io
-import sys
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
-from hpplan.documents.codes import JSON_SYNTAX, NOT_A_MAPPING, NOT_UTF8
+from hpplan.documents.codes import JSON_SYNTAX, NOT_A_MAPPING
 from hpplan.documents.json_array import BrokenArrayError, Element, array_elements
 from hpplan.documents.json_data import NotJsonError, load_json
-from hpplan.documents.reader import STDIN, why
 from hpplan.documents.source import Source
-from hpplan.errors import InvalidInput, UnusableRequest
+from hpplan.documents.streams import UTF16_MARKS, decoded, document_name, opened, unreadable
+from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import BinaryIO
 
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 2**20
@@ -55,10 +54,14 @@ def read_records(
     goes into `problems`, and the next follows. `progress` is told the bytes
     that were read. Raises UnusableRequest when the file cannot be read.
     """
-    name = "<stdin>" if path == STDIN else path
-    with _opened(path) as stream:
+    name = document_name(path)
+    with opened(path) as stream:
         read = _Reader(stream, path, progress)
         text = read.first_line().removeprefix(_BOM)
+        if text.startswith(UTF16_MARKS):
+            # Of such a file nothing can be read, and one finding says so as well as one for each line.
+            yield from _of_text(Element(text, 1, 1), name, 1, problems)
+            return
         if text.lstrip().startswith(b"["):
             yield from _of_array(array_elements(text, read.block), name, problems)
             return
@@ -86,7 +89,7 @@ def _of_array(elements: Iterator[Element], name: str, problems: list[Diagnostic]
 def _of_text(element: Element, name: str, count: int, problems: list[Diagnostic]) -> Iterator[Record]:
     """Yield the one record of a text, or nothing where something is wrong with it."""
     try:
-        source = Source(name, _decoded(element.raw, name), "json")
+        source = Source(name, decoded(element.raw, name), "json")
         data = load_json(source)
     except NotJsonError as error:
         problems.append(_moved(error.finding, element))
@@ -105,17 +108,6 @@ def _no_mapping(place: Place) -> Diagnostic:
     return Diagnostic(NOT_A_MAPPING, message, place, "write one JSON object a line, or an array of them")
 
 
-def _decoded(raw: bytes, name: str) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = raw[: error.start]
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
-        place = Place(name, position=(before.count(b"\n") + 1, column))
-        message = f"the byte 0x{raw[error.start]:02x} is not UTF-8"
-        raise InvalidInput([Diagnostic(NOT_UTF8, message, place, "save the file as UTF-8")]) from None
-
-
 def _moved(finding: Diagnostic, element: Element) -> Diagnostic:
     """Move a finding from a text on its own to where the text stands in the file."""
 
@@ -132,23 +124,10 @@ def _moved_position(position: tuple[int, int], line: int, column: int) -> tuple[
     return row + line - 1, within + (column - 1 if row == 1 else 0)
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
-    if path == STDIN:
-        yield sys.stdin.buffer if sys.stdin is not None else io.BytesIO()
-        return
-    try:
-        stream = open(path, "rb")  # noqa: PTH123, SIM115 - closed below; pathlib would only add its import
-    except (OSError, ValueError) as error:
-        raise UnusableRequest(f"Cannot read {path}: {why(error)}.") from None
-    with stream:
-        yield stream
-
-
 class _Reader:
     """Reads a file by lines or blocks, and says how much it has read."""
 
-    def __init__(self, stream: IO[bytes], path: str, progress: Callable[[int], object] | None) -> None:
+    def __init__(self, stream: BinaryIO, path: str, progress: Callable[[int], object] | None) -> None:
         self._stream = stream
         self._path = path
         self._progress = progress
@@ -180,7 +159,7 @@ class _Reader:
         try:
             found = read()
         except OSError as error:
-            raise UnusableRequest(f"Cannot read {self._path}: {why(error)}.") from None
+            raise unreadable(self._path, error) from None
         if self._progress is not None:
             self._progress(len(found))
         return found

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+LARGEST_NUMBER: Final = 2**53 - 1
+"""The largest whole number that every JSON reader takes exactly."""
+
 MAX_DEPTH: Final = 200
 """Lists and mappings inside one another."""
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic, Place
-from hpplan.documents.codes import EMPTY_DOCUMENT, NOT_A_MAPPING, NOT_UTF8
+from hpplan.documents.codes import EMPTY_DOCUMENT, NOT_A_MAPPING
 from hpplan.documents.source import Source
-from hpplan.errors import InvalidInput, UnusableRequest
+from hpplan.documents.streams import BOM, decoded, document_name, opened, unreadable
+from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
     from hpplan.documents.scalars import Data
     from hpplan.documents.source import Sources
-
-STDIN = "-"
-"""The path that stands for standard input."""
-
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_BOM = "\ufeff"
 
 
 @dataclass(frozen=True)
@@ -41,27 +35,12 @@ def read_document(path: str, sources: Sources | None = None) -> Document:
     Raises UnusableRequest when there is no such file or it cannot be read,
     and InvalidInput when its content is not one mapping.
     """
-    if path == STDIN:
-        return parse_document(_read_stdin(), "<stdin>", sources)
-    try:
-        with open(path, "rb") as stream:  # noqa: PTH123 - pathlib takes longer to import than a plan to read
+    with opened(path) as stream:
+        try:
             raw = stream.read()
-    except (OSError, ValueError) as error:
-        named = path or "''"
-        raise UnusableRequest(f"Cannot read {named}: {why(error)}.") from None
-    return parse_document(raw, path, sources)
-
-
-def why(error: OSError | ValueError) -> str:
-    """Say in a few words why a file cannot be used."""
-    if isinstance(error, FileNotFoundError):
-        return "there is no such file or folder"
-    if isinstance(error, IsADirectoryError):
-        return "it is a folder"
-    if isinstance(error, PermissionError):
-        return "permission denied"
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return said[:1].lower() + said[1:]
+        except OSError as error:
+            raise unreadable(path, error) from None
+    return parse_document(raw, document_name(path), sources)
 
 
 def parse_document(raw: bytes, name: str, sources: Sources | None = None) -> Document:
@@ -69,9 +48,9 @@ def parse_document(raw: bytes, name: str, sources: Sources | None = None) -> Doc
 
     Raises InvalidInput when the content is not one mapping.
     """
-    text = _decode(raw, name)
-    has_mark = text.startswith(_BOM)
-    text = text.removeprefix(_BOM)
+    text = decoded(raw, name)
+    has_mark = text.startswith(BOM)
+    text = text.removeprefix(BOM)
     stripped = text.lstrip()
     failure: Diagnostic | None = None
     if stripped[:1] in {"{", "["}:
@@ -119,26 +98,3 @@ def _top(source: Source, data: Data) -> Document:
         message = "the document is a list, not a mapping of fields"
         raise InvalidInput([Diagnostic(NOT_A_MAPPING, message, place, "check that the right file was named")])
     return Document(source, data)
-
-
-def _read_stdin() -> bytes:
-    if sys.stdin is None:
-        raise UnusableRequest("Cannot read standard input: it is closed.")
-    try:
-        return sys.stdin.buffer.read()
-    except (OSError, ValueError) as error:
-        raise UnusableRequest(f"Cannot read standard input: {why(error)}.") from None
-
-
-def _decode(raw: bytes, name: str) -> str:
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = Source(name, raw[: error.start].decode("utf-8").removeprefix(_BOM), "yaml")
-        hint = (
-            "it looks like UTF-16; save it as UTF-8" if raw.startswith(_UTF16) else "save the file as UTF-8"
-        )
-        place = Place(name, position=before.position(len(before.text)))
-        message = f"the byte 0x{raw[error.start]:02x} is not UTF-8"
-        raise InvalidInput([Diagnostic(NOT_UTF8, message, place, hint)]) from None
-    return text

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from hpplan.diagnostics import Diagnostic, Place, Position
 
+Format = Literal["yaml", "json"]
+
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 # Only breaks that every reader takes for one end a header line: YAML 1.1 has three more.
 _HEADER = re.compile(r"(?:[ \t]*(?:#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|\r|\n|\Z))+")
@@ -28,7 +30,7 @@ class Source:
 
     name: str
     text: str = field(repr=False)
-    format: Literal["yaml", "json"]
+    format: Format
     has_mark: bool = False
     """Whether a byte order mark stood before the text."""
     _located: dict[Place, Position] = field(default_factory=dict, init=False, repr=False, compare=False)

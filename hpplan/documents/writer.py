@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import NON_FINITE_NUMBER
-from hpplan.documents.files import replace_file, replace_files
 from hpplan.documents.natural import natural_key
 from hpplan.documents.spelling import Spellings, spell_float, unwritable
 from hpplan.errors import InvalidInput
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from hpplan.documents.scalars import Data
-
-__all__ = ["KeyOrder", "dump_json", "dump_yaml", "natural_key", "replace_file", "replace_files"]
 
 KeyOrder = Mapping[tuple[str, ...], tuple[str, ...]]
 """Path pattern (`*` is any key or list index) -> the fields that come first, in this order."""

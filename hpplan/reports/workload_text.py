@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from hpplan.documents.writer import dump_json, dump_yaml
 from hpplan.routing.micro_batches import FIELD, MICRO_BATCHES_KEY_ORDER
@@ -12,9 +12,8 @@ from hpplan.routing.workload_shape import KEY_ORDER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from hpplan.documents.source import Format
     from hpplan.routing.batch.micro_batch import MicroBatch
-
-Format = Literal["yaml", "json"]
 
 _ITEMS = 1000
 _WORKLOADS = 32

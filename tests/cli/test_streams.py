@@ -43,6 +43,17 @@ def test_closed_standard_output(root: Path, command: str) -> None:
     assert done.stderr == "Error: Cannot write to standard output: Bad file descriptor.\n"
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["validate -", "normalize -", "route - --mesh cp=2", "workload - --model custom --image-id 9"],
+)
+def test_closed_standard_input(root: Path, command: str) -> None:
+    """A stream that a parent closed passes for an empty one."""
+    done = shell(f"{command} <&-", root)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: Cannot read standard input: it is closed.\n"
+
+
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-"])
 @pytest.mark.parametrize(
     ("command", "status"), [("validate {}", 0), ("normalize missing", 2), ("explain HP999", 2)]

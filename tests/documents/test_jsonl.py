@@ -56,6 +56,14 @@ def test_every_bad_line_is_reported_where_it_is(tmp_path: Path) -> None:
     assert problems[0].related[0].position == (2, 2)
 
 
+def test_other_encodings(tmp_path: Path) -> None:
+    """A file in UTF-16 is faulty in every line, or nobody says what it is."""
+    found, problems = read(tmp_path / "a", '{"a": 1}\n{"a": 2}\n'.encode("utf-16"))
+    assert found == []
+    assert [(item.code.id, item.place.position) for item in problems] == [("HP001", (1, 1))]
+    assert problems[0].hint == "it looks like UTF-16; save it as UTF-8"
+
+
 def test_places_of_a_line(tmp_path: Path) -> None:
     """A place within a record is that of the file, not of the line."""
     (tmp_path / "a").write_bytes(b'\n{"a": {"b": [1,\t22]}}\n')

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from hpplan.documents.natural import natural_key
 from hpplan.documents.reader import parse_document
-from hpplan.documents.writer import dump_json, dump_yaml, natural_key
+from hpplan.documents.writer import dump_json, dump_yaml
 from hpplan.errors import InvalidInput
 
 PLAN: dict[str, Any] = {

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from sample_models import SAMPLES, Sample
 
-from hpplan.documents.writer import KeyOrder, dump_json, dump_yaml, replace_file
+from hpplan.documents.files import replace_file
+from hpplan.documents.writer import KeyOrder, dump_json, dump_yaml
 from hpplan.plan.model import KEY_ORDER
 
 HERE = Path(__file__).parent

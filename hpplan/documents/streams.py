@@ -1,0 +1,80 @@
+"""What a path or standard input holds: its bytes, the text that they are, and its name in messages."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.codes import NOT_UTF8
+from hpplan.documents.source import Source
+from hpplan.errors import InvalidInput, UnusableRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+STDIN: Final = "-"
+"""The path that stands for standard input."""
+
+STDIN_NAME: Final = "<stdin>"
+"""The name of the document that standard input holds."""
+
+BOM: Final = "\ufeff"
+UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+def document_name(path: str) -> str:
+    """Return what the document at a path is called in messages."""
+    return STDIN_NAME if path == STDIN else path
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """Open a path, or standard input; raise UnusableRequest where that cannot be."""
+    if path == STDIN:
+        # A parent may have closed it; Python then has None in its place.
+        if sys.stdin is None or sys.stdin.closed:
+            raise UnusableRequest("Cannot read standard input: it is closed.")
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = open(path, "rb")  # noqa: PTH123, SIM115 - closed below; pathlib takes longer to import than a plan to read
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from None
+    with stream:
+        yield stream
+
+
+def unreadable(path: str, error: OSError | ValueError) -> UnusableRequest:
+    """Return the failure to read what is at a path."""
+    named = "standard input" if path == STDIN else path or "''"
+    return UnusableRequest(f"Cannot read {named}: {why(error)}.")
+
+
+def why(error: OSError | ValueError) -> str:
+    """Say in a few words why a file cannot be used."""
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file or folder"
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder"
+    if isinstance(error, PermissionError):
+        return "permission denied"
+    if not isinstance(error, OSError):
+        return "no file can have this name"
+    said = error.strerror or "it does not work"
+    return said[:1].lower() + said[1:]
+
+
+def decoded(raw: bytes, name: str) -> str:
+    """Return the text of a document or of a part of one; raise InvalidInput where it is not UTF-8."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = Source(name, raw[: error.start].decode("utf-8").removeprefix(BOM), "yaml")
+        place = Place(name, position=before.position(len(before.text)))
+        is_utf16 = raw.startswith(UTF16_MARKS)
+        hint = "it looks like UTF-16; save it as UTF-8" if is_utf16 else "save the file as UTF-8"
+        message = f"the byte 0x{raw[error.start]:02x} is not UTF-8"
+        raise InvalidInput([Diagnostic(NOT_UTF8, message, place, hint)]) from None
