@@ -25,6 +25,8 @@ class Blocks:
     """Block of each global rank; 0 for ranks that are not shown, which exchange nothing."""
     ranks: tuple[tuple[int, ...], ...]
     """Global ranks of each block."""
+    numbered: str = ""
+    """How blocks of several replicas are numbered, with a comma before it; else empty."""
 
     def name(self, block: int) -> str:
         """Name a block in a sentence: `rank 3`, `CP groups 0-7`."""
@@ -50,6 +52,7 @@ def fold_ranks(view: RouteView, most: int) -> Blocks:
     """
     mesh = view.table.mesh
     parents = shown_parents(view)
+    several_replicas = len(parents) > 1
     ranks = sorted(rank for parent in parents for rank in parent.ranks)
 
     def group(rank: int) -> int:
@@ -58,21 +61,23 @@ def fold_ranks(view: RouteView, most: int) -> Blocks:
 
     def of_group(rank: int) -> str:
         dp, cp = divmod(group(rank), mesh.cp)
-        return f"{dp}.{cp}" if len(parents) > 1 else f"{cp}"
+        return f"{dp}.{cp}" if several_replicas else f"{cp}"
 
-    ways: list[tuple[str, Callable[[int], str]]] = [("rank", str)]
+    if len(ranks) <= most:
+        return _partition("rank", mesh.world_size, ranks, str)
     per_node = view.ranks_per_node
     if per_node is not None:
-        ways.append(("node", lambda rank: str(rank // per_node)))
-    groups = len(parents) * mesh.cp
-    if groups > 1:
-        ways.append(("CP group", of_group))
-    for kind, label in ways:
-        blocks = _partition(kind, mesh.world_size, ranks, label)
+        blocks = _partition("node", mesh.world_size, ranks, lambda rank: str(rank // per_node))
         if len(blocks.labels) <= most:
             return blocks
+    groups = len(parents) * mesh.cp
+    if 1 < groups <= most:
+        numbered = ", numbered replica.cp" if several_replicas else ""
+        return _partition("CP group", mesh.world_size, ranks, of_group, numbered)
+    numbered = ""
     if groups > 1:
         kind, many, number = "block of CP groups", groups, {rank: group(rank) for rank in ranks}
+        numbered = ", counted through the replicas" if several_replicas else ""
     else:
         kind, many, number = "block of ranks", len(ranks), {rank: at for at, rank in enumerate(ranks)}
     together = -(-many // most)
@@ -82,10 +87,12 @@ def fold_ranks(view: RouteView, most: int) -> Blocks:
         last = min(first + together, many) - 1
         return f"{first}-{last}" if last > first else f"{first}"
 
-    return _partition(kind, mesh.world_size, ranks, several)
+    return _partition(kind, mesh.world_size, ranks, several, numbered)
 
 
-def _partition(kind: str, world_size: int, ranks: list[int], label: Callable[[int], str]) -> Blocks:
+def _partition(
+    kind: str, world_size: int, ranks: list[int], label: Callable[[int], str], numbered: str = ""
+) -> Blocks:
     block_of = [0] * world_size
     numbers: dict[str, int] = {}
     members: list[list[int]] = []
@@ -95,7 +102,7 @@ def _partition(kind: str, world_size: int, ranks: list[int], label: Callable[[in
             members.append([])
         members[block].append(rank)
         block_of[rank] = block
-    return Blocks(kind, tuple(numbers), tuple(block_of), tuple(map(tuple, members)))
+    return Blocks(kind, tuple(numbers), tuple(block_of), tuple(map(tuple, members)), numbered)
 
 
 def cells_of(parents: Sequence[ParentRoutes]) -> int:

@@ -143,7 +143,8 @@ def _whose(view: RouteView) -> str:
 def _heat(view: RouteView, heat: HeatMap) -> str:
     blocks = heat.blocks
     caption = (
-        f"Rows from each {blocks.kind} (line) to each (column). Hold the pointer over a square for its rows."
+        f"Rows from each {blocks.kind} (line) to each (column){blocks.numbered}. "
+        "Hold the pointer over a square for its rows."
     )
     text = (
         f"{_whose(view)}<figure>\n<figcaption>{caption}</figcaption>\n"

@@ -28,7 +28,7 @@ def render(view: RouteView, screen: Screen) -> str:
     if 1 < ranks <= MOST_SPLITS:
         parts.append(_splits(view, screen))
     if ranks > 1:
-        parts.append(shaded_matrix(view.matrix, screen))
+        parts.append(shaded_matrix(view, screen))
     parts.append(screen.facts(totals_of(view)))
     if view.warnings:
         parts.append("Warnings\n" + screen.facts([(one.code.id, one.message) for one in view.warnings]))

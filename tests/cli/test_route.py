@@ -388,14 +388,6 @@ def test_text_fits_a_terminal(unicode: bool) -> None:
             assert unicode or not set("░▒▓█") & set(text)
 
 
-def test_large_matrices_are_folded() -> None:
-    """A matrix of 512 lines scrolls by, or its blocks lose rows."""
-    for view in views():
-        assert len(view.matrix.rows) <= 32
-        moved = sum(map(sum, view.matrix.rows))
-        assert moved in {view.traffic.rows, view.traffic.rows // view.table.mesh.dp}
-
-
 @pytest.mark.usefixtures("folder")
 def test_same_bytes_under_any_hash_seed(hpplan_process: ProcessRunner) -> None:
     """The order of a set shows in the output."""
