@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _GLANCE = 50e-6
 """Seconds between two looks at a device's collective."""
 
-_LETTING_GO = 1.0
+_LETTING_GO = 0.1
 """Seconds for which a thread of torch is waited for that still holds tensors; it takes microseconds."""
 
 _LOOK = seconds(0.2)
@@ -142,22 +142,23 @@ def _finished(work: dist.Work, device: torch.device, ledger: Ledger, doing: str)
             time.sleep(_GLANCE)
         if not work.is_completed():
             return False
-    error = _waited(work)
-    if error is None:
+    trouble = _waited(work)
+    if trouble is None:
         return True
     # A time limit that ran out leaves the work as it was; any other error completes it. It may
     # also complete between the two: then only a second look tells which it was.
     if not work.is_completed():
         return False
-    error = _waited(work)
-    return error is None or ledger.break_off(doing, first_line(error))
+    trouble = _waited(work)
+    return trouble is None or ledger.break_off(doing, trouble)
 
 
-def _waited(work: dist.Work) -> RuntimeError | None:
+def _waited(work: dist.Work) -> str | None:
+    """Wait a moment; return what kept it from ending well. The error itself would hold on to the work."""
     try:
         work.wait(_LOOK)
     except RuntimeError as error:
-        return error
+        return first_line(error)
     return None
 
 

@@ -137,12 +137,11 @@ def _context() -> Any:  # noqa: ANN401 - multiprocessing's contexts share no pub
 
 def _end(process: Any, reader: Connection, patience: float) -> Ended:  # noqa: ANN401 - a process of any context
     value, error = None, ""
-    try:
-        if reader.poll(patience):
+    if reader.poll(patience):
+        # A rank that dies closes its end of the pipe.
+        with contextlib.suppress(EOFError):
             value, error = reader.recv()
-    except EOFError:
-        pass
-    process.join(1)
+        process.join(patience)
     status = process.exitcode
     if status is None:
         process.kill()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from naive_model import Setting
@@ -14,12 +15,15 @@ WORKLOAD = {
 
 
 def still_held(rank: int, mesh: str) -> int:
-    """Count collectives after which a thread of torch still holds a tensor that it was given."""
+    """Count collectives after which somebody else still holds a tensor that it was given; one waits long."""
+    from hpplan.exchange import transport
     from hpplan.exchange.transport import Transport
 
+    # For a busy machine; nobody needs as long.
+    transport._LETTING_GO = 5.0
     setting = Setting(WORKLOAD, 2 if mesh == "cp=2" else 1, 2 if mesh == "tp=2" else 1, sp=False)
     exchange = make_exchange(setting)
-    held = 0 * rank
+    held = 0
     own = Transport.run
 
     def run(self: Transport, collectives: Any, lent: Any, doing: str) -> None:  # noqa: ANN401 - as the one it stands for
@@ -29,6 +33,8 @@ def still_held(rank: int, mesh: str) -> int:
 
     Transport.run = run  # type: ignore[method-assign]
     # One collective in five ended so; each of these calls runs four.
-    for _ in range(50):
+    for number in range(50):
+        if number == 25 and rank == 1:
+            time.sleep(1)
         exchange(make_features(exchange, "float32", 3).requires_grad_()).rows.sum().backward()
     return held
