@@ -50,8 +50,14 @@ class FeatureExchange:
     are about to send those of the same call, and raise PeersFailed where one
     is not: it skipped a backward, or runs calls or backwards in another order.
     A rank whose loss leaves out what it received skips a backward, unless it
-    trains on `received.tie(loss)`. Calls are told apart by their number: ranks
-    of which one skipped a call of the same exchange find out at the last one.
+    trains on `received.tie(loss)`.
+
+    Calls are told apart by their number and their routes. Where one exchange
+    serves many micro-batches, nothing says which of them a call is for: a rank
+    that skips a call and its backward makes its next call in the place of the
+    skipped one, as one that merely is ahead would, and all find out at the
+    last call. With exchanges that `plan` made from different items they find
+    out at the next one.
     """
 
     def __init__(

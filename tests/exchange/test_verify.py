@@ -30,6 +30,13 @@ def test_corrupt_row_is_named() -> None:
     assert total == 2
 
 
+def test_corrupt_row_of_an_all_gather_is_named() -> None:
+    """What one rank gives to all goes another way than rows for each, and must be looked at as well."""
+    results = run_ranks(2, verify_with, "corrupt a row", WORKLOAD, "tp=2")
+    named = [[one[:4] for one in mismatches] for mismatches, _, _ in results]
+    assert named == [[("HP511", rank, 3, 1), ("HP513", rank, 3, 1)] for rank in (0, 1)]
+
+
 def test_swapped_records_are_named() -> None:
     """Two images of equal size swapped: every shape is right, and every row is another image's."""
     named, messages, total = _verify("swap two records")

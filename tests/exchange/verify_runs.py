@@ -42,6 +42,12 @@ class Faulty:
             sent[3] = 0
         self._transport.all_to_all(received, sent, output_splits, input_splits, doing)
 
+    def broadcast_each(self, slots: Sequence[torch.Tensor], doing: str) -> None:
+        """Break what rank 0 gives to all, itself included."""
+        if self._rank == 0:
+            slots[0].copy_(self._broken(slots[0], [])[0])
+        self._transport.broadcast_each(slots, doing)
+
     def _broken(self, sent: torch.Tensor, splits: list[int]) -> tuple[torch.Tensor, list[int]]:
         if self._fault == "corrupt a row":
             sent = sent.clone()
