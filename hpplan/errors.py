@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hpplan.diagnostics import Diagnostic
+
+BUG_STATUS: Final = 70
+"""Exit status after a bug of ours."""
+
+INTERRUPTED_STATUS: Final = 130
+"""Exit status after Ctrl-C."""
 
 
 class HpplanError(Exception):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.rules import rules_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ CODES: tuple[Code, ...] = (IGNORED_PLAN_OVERRIDES,)
 
 def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
     """Yield a finding where a file has both, whatever they hold."""
-    if "rules" in data and "plan_overrides" in data:
+    if rules_field(data) == "rules" and data.get("plan_overrides") is not None:
         yield Diagnostic(
             IGNORED_PLAN_OVERRIDES,
             "`plan_overrides` is passed over, as this file has `rules` as well",

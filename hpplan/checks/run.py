@@ -13,11 +13,20 @@ from hpplan.checks.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 from hpplan.checks.subject import Subject
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.reader import Document
+from hpplan.documents.streams import STDIN_NAME
 from hpplan.errors import InvalidInput
 from hpplan.passes.resolution import resolve_rules
 from hpplan.plan.codes import UNRESOLVED_TARGET
 from hpplan.plan.model import Plan, check_plan
-from hpplan.plan.rules import RULES_OF_PLAN, RuleSet, load_rules, rules_of_plan
+from hpplan.plan.rules import (
+    RULES_OF_FILE,
+    RULES_OF_PLAN,
+    RuleSet,
+    load_rules,
+    model_type_for,
+    rules_field,
+    rules_of_plan,
+)
 from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, load_strategies
 from hpplan.routing.routes_document import load_routes
 from hpplan.routing.traffic import Traffic
@@ -32,13 +41,10 @@ if TYPE_CHECKING:
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
 
-_LISTS = ("rules", "plan_overrides")
-"""Where a file has its rules; the first that is there counts."""
-
 _MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("routes", ("hpplan_routes",)),
     ("plan", ("param_plan", "boundary_classes")),
-    ("rules", ("rules", "plan_overrides")),
+    ("rules", RULES_OF_FILE),
     ("strategies", ("strategies",)),
     ("workload", ("sequence", "items", "replicas", "feature_width", "micro_batches")),
 )
@@ -75,7 +81,7 @@ class CheckRun:
         self._check_text_of_rules(document)
         sound = self._sound_rules(document)
         self._rules = sound.rules
-        self._broken |= {"rules" if name in _LISTS else name for name in sound.broken}
+        self._broken |= {"rules" if name in RULES_OF_FILE else name for name in sound.broken}
 
     def use_strategies(self, document: Document) -> None:
         """Let the strategies in a document join the others, and win."""
@@ -122,7 +128,7 @@ class CheckRun:
             self._strategies(),
             self.model_type,
             self.mesh,
-            None if name == "<stdin>" else Path(name).parent,
+            None if name == STDIN_NAME else Path(name).parent,
             whole,
             unsure,
         )
@@ -165,10 +171,10 @@ class CheckRun:
 
     def _sound_rules(self, document: Document) -> SoundRules:
         data, source = document.data, document.source
-        lists = [name for name in _LISTS if name in data][:1]
-        if not lists:
+        field = rules_field(data)
+        if field is None:
             return self._nothing_of(load_rules, document, "rules")
-        found = sound_rules(lambda left: load_rules(Document(source, left)), data, (*lists, "strategies"))
+        found = sound_rules(lambda left: load_rules(Document(source, left)), data, (field, "strategies"))
         self.blocking.extend(found.problems)
         return found
 
@@ -198,7 +204,8 @@ class CheckRun:
         rules = sound.rules
         nothing = Plan({"param_plan": {}, "boundary_classes": {}}, document.place)
         table = self._strategies(rules.strategies)
-        _, warnings = resolve_rules(nothing, rules.rules, table, self.model_type or rules.model_type)
+        model_type = model_type_for(nothing, rules, self.model_type)
+        _, warnings = resolve_rules(nothing, rules.rules, table, model_type)
         self.findings.extend(item for item in warnings if item.code is UNRESOLVED_TARGET)
 
     def _check_text_of_rules(self, document: Document) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from hpplan.passes.pipeline import normalize
 from hpplan.passes.resolution import resolve_rules
 from hpplan.plan.model import is_boundary
+from hpplan.plan.rules import model_type_for
+from hpplan.routing.mesh import AXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -73,7 +75,7 @@ class Subject:
 
     @property
     def _model_type(self) -> str | None:
-        return self.model_type or self.rules.model_type or self.plan.model_type
+        return model_type_for(self.plan, self.rules, self.model_type)
 
     @cached_property
     def boundaries(self) -> dict[str, Entry]:
@@ -103,7 +105,7 @@ class Subject:
         if "mesh_dim_names" in data:
             return frozenset(data["mesh_dim_names"]) - {"ep"}, "mesh_dim_names"
         if "parallel_dims" in data:
-            sized = (axis for axis in ("pp", "dp", "cp", "tp") if self.plan.size(axis) > 1)
+            sized = (axis for axis in AXES if self.plan.size(axis) > 1)
             return frozenset(sized), "parallel_dims"
         named = frozenset(axis for _, _, _, layout in self.contracts() for axis in layout)
         return named - {"ep"}, "the placements, as the plan names no active axes"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.plan.rules import RULES_OF_PLAN, TARGET_FIELDS
+from hpplan.plan.rules import RULES_OF_PLAN, TARGET_FIELDS, rules_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,8 +52,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
     """Yield each target that a rule of a file passes over, whatever shape the rest has."""
-    field = "rules" if "rules" in data else "plan_overrides"
-    yield from _records(data.get(field), place.at(field))
+    field = rules_field(data)
+    if field is not None:
+        yield from _records(data[field], place.at(field))
 
 
 def _records(records: object, place: Place) -> Iterator[Diagnostic]:

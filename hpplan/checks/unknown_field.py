@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.checks.nearest import nearest_field
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.plan.model import ENTRY_FIELDS, PLAN_SCHEMA, TOP_LEVEL_FIELDS
-from hpplan.plan.rules import RULE_SCHEMA, RULES_OF_PLAN, RULES_SCHEMA, TARGET_FIELDS
+from hpplan.plan.rules import RULE_SCHEMA, RULES_OF_PLAN, RULES_SCHEMA, TARGET_FIELDS, rules_field
 from hpplan.plan.strategies import STRATEGY_SCHEMA
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
     """Yield the unknown fields of a file with rules or strategies; a training YAML may hold anything else."""
-    if "plan_overrides" not in data or "rules" in data:
+    if rules_field(data) != "plan_overrides":
         yield from _below(data, _fields(RULES_SCHEMA), place, "a rules file")
         yield from _records(data, "rules", _fields(RULE_SCHEMA), place, "a rule")
     else:

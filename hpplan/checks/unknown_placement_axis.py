@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.checks.nearest import nearest_field
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.routing.mesh import AXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ Correct the axis, or add it to `mesh_dim_names` (and to `parallel_dims`) if it i
 
 CODES: tuple[Code, ...] = (UNKNOWN_PLACEMENT_AXIS,)
 
-_AXES = frozenset({"pp", "dp", "cp", "tp", "ep"})
+_AXES = frozenset({*AXES, "ep"})
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

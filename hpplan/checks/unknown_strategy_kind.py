@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.nearest import nearest_field
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.rules import rules_field
 from hpplan.plan.strategies import KINDS
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ CODES: tuple[Code, ...] = (UNKNOWN_STRATEGY_KIND,)
 
 def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
     """Yield each strategy of a file with an unknown kind, whatever shape the rest has."""
-    if "plan_overrides" in data and "rules" not in data:
+    if rules_field(data) == "plan_overrides":
         return  # a training YAML, whose other keys are its own affair
     strategies = data.get("strategies")
     for index, item in enumerate(strategies if isinstance(strategies, list) else ()):

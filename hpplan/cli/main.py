@@ -11,7 +11,7 @@ import click
 
 from hpplan import __version__
 from hpplan.cli.output import Output
-from hpplan.errors import HpplanError, UnusableRequest
+from hpplan.errors import BUG_STATUS, INTERRUPTED_STATUS, HpplanError, UnusableRequest
 
 COMMANDS = (
     "normalize",
@@ -25,9 +25,6 @@ COMMANDS = (
     "schema",
 )
 """One file of `hpplan.cli` each, which defines `command`."""
-
-BUG_STATUS = 70
-INTERRUPTED_STATUS = 130
 
 
 class LazyGroup(click.Group):

@@ -9,6 +9,7 @@ import click
 
 from hpplan.cli.completion import complete_codes
 from hpplan.cli.inputs import PATH, only_one_standard_input, refuse_overwriting, rule_options
+from hpplan.diagnostics import SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sarif")
 """The keys of `hpplan.reports.formats.FORMATS`; a test holds the two together."""
-
-SEVERITIES = ("error", "warning", "info")
 
 
 @click.command("validate", short_help="Find what is wrong with plans, rules, workloads and routing tables.")

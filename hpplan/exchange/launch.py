@@ -13,7 +13,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpplan.errors import ExecutionBroken
+from hpplan.errors import (
+    BUG_STATUS,
+    INTERRUPTED_STATUS,
+    ExecutionBroken,
+    HpplanError,
+    UnusableRequest,
+)
 from hpplan.exchange.job import LAUNCHER_VARIABLE, STORE_VARIABLE, ending_note
 
 if TYPE_CHECKING:
@@ -29,9 +35,13 @@ _FOLLOW = 2.0
 _LAST_WORDS = 1.0
 """Seconds that a worker has to end after it was asked to."""
 
-_INTERRUPTED = 130
-
-_WORST_FIRST = (70, 130, 3, 2, 1)
+_WORST_FIRST = (
+    BUG_STATUS,
+    INTERRUPTED_STATUS,
+    ExecutionBroken.exit_status,
+    UnusableRequest.exit_status,
+    HpplanError.exit_status,
+)
 """Of different statuses, the one that says most."""
 
 
@@ -59,7 +69,7 @@ def launch(arguments: Sequence[str], workers: int, timeout: float, stdin: bytes 
     if interrupted:
         # Not before the first worker has taken its progress bar away.
         print("Error: interrupted", file=sys.stderr, flush=True)  # noqa: T201 - the one message of all workers
-        return _INTERRUPTED
+        return INTERRUPTED_STATUS
     return merged([worker.returncode for worker in started])
 
 
@@ -99,7 +109,7 @@ def _wait(workers: Sequence[subprocess.Popen[bytes]], timeout: float) -> None:
     # All of them are asked, not only up to the first that still runs.
     while None in (statuses := {worker.poll() for worker in workers}):
         now = time.monotonic()
-        if statuses & {ExecutionBroken.exit_status, _INTERRUPTED}:
+        if statuses & {ExecutionBroken.exit_status, INTERRUPTED_STATUS}:
             deadline = min(deadline, now + _FOLLOW)
         elif statuses - {None, 0}:
             deadline = min(deadline, now + timeout + _MERCY)

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hpplan.diagnostics import Place
-from hpplan.errors import ExecutionBroken, HpplanError, InvalidInput, UnusableRequest
+from hpplan.errors import INTERRUPTED_STATUS, ExecutionBroken, HpplanError, InvalidInput, UnusableRequest
 from hpplan.exchange.deadman import end_orphan
 from hpplan.exchange.termination import Terminated, Termination
 from hpplan.routing.mesh import check_world_size
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from hpplan.exchange.session import Backend, Session
     from hpplan.routing.routes import RoutingTable
 
-
-_INTERRUPTED = 130
 
 _SHOWN = len("sha256:") + 12
 """Characters of a digest that a message shows."""
@@ -116,7 +114,9 @@ def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
             lost = "" if job.stopped_by_launcher else f"rank {job.rank} was stopped (SIGTERM)"
             lost = lost and f"{lost} before it had met the others"
         except KeyboardInterrupt:
-            return Outcome(_INTERRUPTED, message=f"rank {job.rank} was interrupted (SIGINT)", whole=False)
+            return Outcome(
+                INTERRUPTED_STATUS, message=f"rank {job.rank} was interrupted (SIGINT)", whole=False
+            )
         else:
             return worker.run(callbacks)
         if job.lost_its_launcher:
@@ -157,7 +157,7 @@ class _Worker:
         except Terminated:
             fault = self._stopped()
         except KeyboardInterrupt:
-            fault = self._declared(f"rank {ledger.rank} was interrupted (SIGINT)", _INTERRUPTED)
+            fault = self._declared(f"rank {ledger.rank} was interrupted (SIGINT)", INTERRUPTED_STATUS)
         except Exception as error:
             what = f"rank {ledger.rank} failed with {type(error).__name__}: {first_line(error)}"
             fault = self._declared(what)

@@ -9,6 +9,7 @@ from hpplan.passes.ep_strip import EpStrip
 from hpplan.passes.external_state_strip import ExternalStateStrip
 from hpplan.passes.resolution import resolve_rules
 from hpplan.passes.shared_class_mark import SharedClassMark
+from hpplan.plan.rules import model_type_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +66,7 @@ def normalize(
     `model_type` wins over that of the rules, which wins over that of the plan.
     `after` is called with each pass and the plan it made.
     """
-    model = model_type or rules.model_type or plan.model_type
+    model = model_type_for(plan, rules, model_type)
     changes: list[Change] = []
     with collector_paused():
         facts, warnings = resolve_rules(plan, rules.rules, strategies, model)

@@ -59,6 +59,9 @@ RULE_SCHEMA = record(
 RULES = core_schema.list_schema(RULE_SCHEMA, strict=True)
 """A list of records: those of a file, and those that a plan carries."""
 
+RULES_OF_FILE = ("rules", "plan_overrides")
+"""Where a file has its rules: one of ours, or a HyperParallel training YAML; of the two, the first counts."""
+
 RULES_OF_PLAN = ("module_overrides", "injections")
 """Where a plan carries rules, in the order in which they are read."""
 
@@ -66,7 +69,9 @@ RULES_SCHEMA = record(
     {
         "model_type": described(TEXT, "Model type that strategies are resolved for."),
         "rules": described(RULES, "Inline rules."),
-        "plan_overrides": described(RULES, "The rules of a HyperParallel training YAML."),
+        "plan_overrides": described(
+            core_schema.nullable_schema(RULES), "The rules of a HyperParallel training YAML; null for none."
+        ),
         "strategies": described(STRATEGIES, "Strategies that join the built-in ones and win over them."),
     },
     title="Rules",
@@ -106,13 +111,23 @@ class RuleSet(NamedTuple):
     model_type: str | None = None
 
 
+def rules_field(data: Mapping[str, Any]) -> str | None:
+    """Return the field in which a file has its rules, if it has any."""
+    return next((name for name in RULES_OF_FILE if name in data), None)
+
+
+def model_type_for(plan: Plan, rules: RuleSet, given: str | None = None) -> str | None:
+    """Return the model type that counts: the one given, else that of the rules, else that of the plan."""
+    return given or rules.model_type or plan.model_type
+
+
 def load_rules(document: Document) -> RuleSet:
     """Return the rules of a rules file or of a HyperParallel training YAML.
 
     Raises InvalidInput with everything that is wrong with them.
     """
     data, place = document.data, document.place
-    field = next((name for name in ("rules", "plan_overrides") if name in data), None)
+    field = rules_field(data)
     if field is None:
         raise InvalidInput(
             [
@@ -129,7 +144,7 @@ def load_rules(document: Document) -> RuleSet:
     problems = list(check_shape(_validator(), data, place))
     if problems:
         raise InvalidInput(problems)
-    rules = _rules(data[field], place.at(field), problems, every_record_is_a_rule=field == "rules")
+    rules = _rules(data[field] or [], place.at(field), problems, every_record_is_a_rule=field == "rules")
     if problems:
         raise InvalidInput(problems)
     strategies = strategies_from(data.get("strategies", []), place.at("strategies"))

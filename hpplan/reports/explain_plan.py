@@ -14,6 +14,7 @@ from hpplan.reports.changes import summarize
 from hpplan.reports.concise import visible
 from hpplan.reports.paint import BOLD, paint
 from hpplan.reports.tables import plain_table
+from hpplan.routing.mesh import AXES
 from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _headed(table: str, *, color: bool) -> str:
 
 def in_mesh_order(axes: frozenset[str]) -> list[str]:
     """Return axes in the order they have where no mesh says otherwise."""
-    usual = [axis for axis in ("pp", "dp", "cp", "tp") if axis in axes]
+    usual = [axis for axis in AXES if axis in axes]
     return [*usual, *sorted(axes.difference(usual))]
 
 

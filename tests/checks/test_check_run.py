@@ -160,6 +160,13 @@ def test_a_finding_in_shared_rules_is_reported_once() -> None:
     assert found(("a", PLAN), ("b", PLAN), rules=rules) == [("rules", "unmatched-rule")]
 
 
+def test_a_training_yaml_without_overrides() -> None:
+    """`plan_overrides:` with nothing below it is a fault, or hides rules that stand beside it."""
+    training = {"plan_overrides": None, "optimizer": {"lr": 1e-4}}
+    assert found(("plan", PLAN), ("training", training), rules=training) == []
+    assert found(("rules", {"rules": [], "plan_overrides": None})) == []
+
+
 def test_strategies_of_a_file_join_the_others() -> None:
     """A strategy in `--strategies` resolves targets of the rules."""
     rules = {"rules": [{"match": "a", "local_compute_fn": "mycompany.f"}]}

@@ -104,6 +104,13 @@ def test_training_yaml() -> None:
     assert rules.model_type is None
 
 
+def test_a_training_yaml_without_overrides() -> None:
+    """`plan_overrides:` with nothing below it is a fault, although it says as much as an empty list."""
+    assert load({"optimizer": {"lr": 1e-4}, "plan_overrides": None}) == RuleSet(())
+    assert load({"rules": [{"match": "a", "local_compute_fn": EP}], "plan_overrides": None}).rules
+    assert faults({"rules": None, "plan_overrides": []}) == [("HP102", ("rules",))]
+
+
 def test_rules_of_a_plan() -> None:
     """The plan's own rules are missed or reordered, or records that carry none are taken for rules."""
     plan = Plan(
