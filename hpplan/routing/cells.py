@@ -7,11 +7,12 @@ is the number of ranks of a CP coordinate, tp.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hpplan.routing.ownership import Stretch
 
@@ -57,6 +58,66 @@ def rows_by_rank(cells: Iterable[tuple[Cell, int]], size: int, stride: int) -> l
             apart[at::stride] = accumulate(apart[at::stride])
         steps = [one + other for one, other in zip(steps, apart, strict=False)]
     return list(accumulate(steps[:size]))
+
+
+class Moved(NamedTuple):
+    """Rows by rank: sent to others, received from others, and kept."""
+
+    sent: list[int]
+    received: list[int]
+    kept: list[int]
+
+
+def moved_by_rank(cells: Mapping[Cell, int], size: int, stride: int) -> Moved:
+    """Return what each of `size` ranks moves, at a few steps a cell."""
+    sent, kept = [0] * size, [0] * size
+    for (source, first, width, blocks), rows in cells.items():
+        # Nearly all cells have one block, and a call would double the time of the hot loop.
+        home = (
+            first <= source < first + width if blocks == 1 else reaches(source, first, width, blocks, stride)
+        )
+        sent[source] += rows * (width * blocks - home)
+        if home:
+            kept[source] += rows
+    arrived = rows_by_rank(cells.items(), size, stride)
+    return Moved(sent, [total - own for total, own in zip(arrived, kept, strict=True)], kept)
+
+
+def moved_inside(
+    cells: Mapping[Cell, int], group_of: Sequence[int], stride: int
+) -> tuple[list[int], list[int]]:
+    """Return the rows that each rank sends within its group, and that it receives there, kept ones included.
+
+    `group_of` has a number for each rank. Costs some steps for each block of a
+    cell, or for each rank of the source's group where those are fewer.
+    """
+    members: dict[int, list[int]] = {}
+    for rank, group in enumerate(group_of):
+        members.setdefault(group, []).append(rank)
+    steps = {group: [0] * (len(own) + 1) for group, own in members.items()}
+    sent = [0] * len(group_of)
+    for (source, first, width, blocks), rows in cells.items():
+        group = group_of[source]
+        own, line = members[group], steps[group]
+        runs: Iterable[tuple[int, int]]
+        if blocks > len(own):
+            runs = (
+                (at, at + 1) for at, rank in enumerate(own) if reaches(rank, first, width, blocks, stride)
+            )
+        else:
+            runs = (
+                (bisect_left(own, start), bisect_left(own, start + width))
+                for start in range(first, first + blocks * stride, stride)
+            )
+        for low, high in runs:
+            line[low] += rows
+            line[high] -= rows
+            sent[source] += rows * (high - low)
+    received = [0] * len(group_of)
+    for group, own in members.items():
+        for rank, rows in zip(own, accumulate(steps[group]), strict=False):
+            received[rank] = rows
+    return sent, received
 
 
 def joined(stretches: list[Stretch], slices: int) -> list[Shape]:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.routing.cells import ranges_of
+from hpplan.routing.cells import moved_by_rank, moved_inside, rows_by_rank
 from hpplan.routing.traffic import Link, pattern_of
 from hpplan.routing.transfers import BatchRoutes
 from hpplan.routing.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from hpplan.routing.cells import Cell
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.transfers import Granularity
-
-Move = tuple[int, int, int]
-"""Source and destination, both global ranks, and rows."""
 
 
 class Links(NamedTuple):
@@ -190,22 +189,15 @@ class _Group:
                 self._times[at[key]] += 1
                 continue
             if id(routes) not in made:
-                made[id(routes)] = BatchRoutes(
-                    routes.mode,
-                    granularity,
-                    routes.ownership,
-                    routes.buckets,
-                    routes.encoder_cp_size,
-                    routes.explicit,
-                )
+                made[id(routes)] = _in_granularity(routes, granularity)
             at[key] = len(self._parents)
             self._parents.append((ranks, made[id(routes)]))
             self._times.append(1)
 
-    def step(self, moves: Callable[[tuple[int, ...], BatchRoutes, int], Iterator[Move]]) -> Step:
+    def step(self, collective: Callable[[Sequence[int], BatchRoutes, int], _Collective]) -> Step:
         """Add up one collective over all parents."""
         steps = [
-            _step(moves(ranks, routes, self.tp), self._links, self._row_bytes)
+            _step(collective(ranks, routes, self.tp), self._links, self._row_bytes)
             for ranks, routes in self._parents
         ]
         seconds = [step.seconds for step in steps if step.seconds is not None]
@@ -217,71 +209,81 @@ class _Group:
         )
 
 
-def _direct(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Move]:
+def _in_granularity(routes: BatchRoutes, granularity: Granularity) -> BatchRoutes:
+    if routes.granularity == granularity:
+        return routes
+    return BatchRoutes(
+        routes.mode,
+        granularity,
+        routes.ownership,
+        routes.buckets,
+        routes.encoder_cp_size,
+        routes.explicit,
+    )
+
+
+class _Collective(NamedTuple):
+    """What the ranks of one parent move at once."""
+
+    ranks: Sequence[int]
+    """Global ranks, in the order in which the cells number them."""
+    cells: Mapping[Cell, int]
+    stride: int
+
+
+def _direct(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> _Collective:
     """Send rows from their producer to every destination."""
     del tp
-    for (source, first, width, blocks), rows in routes.totals.cells.items():
-        for destinations in ranges_of(first, width, blocks, routes.stride):
-            for rank in destinations:
-                yield ranks[source], ranks[rank], rows
+    return _Collective(ranks, routes.totals.cells, routes.stride)
 
 
-def _once(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Move]:
-    """Send rows to the rank of their CP coordinate that has the source's tp coordinate."""
+def _once(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> _Collective:
+    """Send rows to the rank of each CP coordinate that has the source's tp coordinate.
+
+    Ranks are numbered tp coordinate by tp coordinate, so that those a source sends to are neighbours.
+    """
+    cp = len(ranks) // tp
+    cells: dict[Cell, int] = {}
     for (source, first, width, _), rows in routes.totals.cells.items():
-        for shard in range(first, first + width, tp):
-            yield ranks[source], ranks[shard + source % tp], rows
+        at, beside = divmod(source, tp)
+        # Without sp a cell is one block of whole CP coordinates.
+        cells[beside * cp + at, beside * cp + first // tp, width // tp, 1] = rows
+    return _Collective([rank for beside in range(tp) for rank in ranks[beside::tp]], cells, 1)
 
 
-def _gather(ranks: tuple[int, ...], routes: BatchRoutes, tp: int) -> Iterator[Move]:
+def _gather(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> _Collective:
     """Share what each rank then holds with the rest of its TP group."""
-    held: dict[int, int] = {}
-    for _, rank, rows in _once(ranks, routes, tp):
-        held[rank] = held.get(rank, 0) + rows
-    for at, rank in enumerate(ranks):
-        if rank in held:
-            first = at // tp * tp
-            for other in ranks[first : first + tp]:
-                yield rank, other, held[rank]
+    cp = len(ranks) // tp
+    held = rows_by_rank(_once(ranks, routes, tp).cells.items(), len(ranks), 1)
+    cells: dict[Cell, int] = {}
+    for number, rows in enumerate(held):
+        beside, at = divmod(number, cp)
+        if rows:
+            cells[at * tp + beside, at * tp, tp, 1] = rows
+    return _Collective(ranks, cells, tp)
 
 
-def _step(moves: Iterable[Move], links: Links, row_bytes: int) -> Step:
+def _step(collective: _Collective, links: Links, row_bytes: int) -> Step:
     """Add up one collective. Rows that stay on their rank move nothing."""
-    per_node = links.ranks_per_node
-    sent: dict[int, int] = {}
-    received: dict[int, int] = {}
-    sent_away: dict[int, int] = {}
-    received_away: dict[int, int] = {}
-    rows_moved = away = 0
-    for source, rank, rows in moves:
-        if source == rank:
-            continue
-        rows_moved += rows
-        sent[source] = sent.get(source, 0) + rows
-        received[rank] = received.get(rank, 0) + rows
-        if per_node is not None and source // per_node != rank // per_node:
-            away += rows
-            sent_away[source] = sent_away.get(source, 0) + rows
-            received_away[rank] = received_away.get(rank, 0) + rows
-    busiest = _most(sent, received)
+    ranks, cells, stride = collective
+    sent, received, kept = moved_by_rank(cells, len(ranks), stride)
+    sent_near, received_near = sent, received
+    if links.ranks_per_node is not None:
+        nodes = [rank // links.ranks_per_node for rank in ranks]
+        near = moved_inside(cells, nodes, stride)
+        sent_near, received_near = ([rows - own for rows, own in zip(one, kept, strict=True)] for one in near)
     seconds = None
     if links.link is not None:
-        slower = max(_weighted(sent, sent_away, links), _weighted(received, received_away, links))
+        slower = max(_slowest(sent, sent_near, links), _slowest(received, received_near, links))
         seconds = links.link.seconds(slower * row_bytes)
-    return Step(rows_moved, away, busiest, seconds)
+    return Step(sum(sent), sum(sent) - sum(sent_near), max(chain(sent, received)), seconds)
 
 
-def _most(*amounts: dict[int, int]) -> int:
-    return max((max(amount.values(), default=0) for amount in amounts), default=0)
-
-
-def _weighted(amounts: dict[int, int], away: dict[int, int], links: Links) -> float:
+def _slowest(amounts: Sequence[int], near: Sequence[int], links: Links) -> float:
     """Return the rows of the slowest rank; those within its node count by how much faster they move."""
     if links.link is None or links.ranks_per_node is None or links.node_bandwidth is None:
-        return max(amounts.values(), default=0)
+        return max(amounts)
     ratio = links.link.bandwidth / links.node_bandwidth
     if ratio == 1:
-        return max(amounts.values(), default=0)
-    return max(
-        (away.get(rank, 0) + (rows - away.get(rank, 0)) * ratio for rank, rows in amounts.items()), default=0
-    )
+        return max(amounts)
+    return max(rows - inside + inside * ratio for rows, inside in zip(amounts, near, strict=True))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.assignment.base import COSTS, load_bound
-from hpplan.routing.cells import reaches, rows_by_rank
+from hpplan.routing.cells import moved_by_rank, moved_inside, rows_by_rank
 from hpplan.routing.request import require_known
 
 if TYPE_CHECKING:
@@ -81,25 +80,11 @@ class BatchTraffic:
         size = routes.size
         self.items = [0] * size
         self.produced = [0] * size
-        self.sent = [0] * size
-        self.kept = [0] * size
         for bucket, items in enumerate(routes.buckets):
             rank = bucket * routes.encoder_cp_size
             self.items[rank] = len(items)
             self.produced[rank] = sum(item.rows for item in items)
-        cells, stride = routes.totals.cells, routes.stride
-        for (source, first, width, blocks), rows in cells.items():
-            # Nearly all cells have one block, and a call would double the time of the hot loop.
-            home = (
-                first <= source < first + width
-                if blocks == 1
-                else reaches(source, first, width, blocks, stride)
-            )
-            self.sent[source] += rows * (width * blocks - home)
-            if home:
-                self.kept[source] += rows
-        arrived = rows_by_rank(cells.items(), size, stride)
-        self.received = [total - own for total, own in zip(arrived, self.kept, strict=True)]
+        self.sent, self.received, self.kept = moved_by_rank(routes.totals.cells, size, routes.stride)
         power = 2 if cost == "rows^2" else 1
         costs = [[item.rows**power for item in items] for items in routes.buckets]
         loads = [sum(one) for one in costs]
@@ -304,18 +289,6 @@ def _folded_batch(routes: BatchRoutes, block_of: Sequence[int]) -> dict[int, dic
 
 def _leaving_batch(routes: BatchRoutes, block_of: Sequence[int]) -> int:
     """Return how many rows of one batch leave their block."""
-    members: dict[int, list[int]] = {}
-    for rank, block in enumerate(block_of):
-        members.setdefault(block, []).append(rank)
-    stride = routes.stride
-    leaving = 0
-    for (source, first, width, blocks), rows in routes.totals.cells.items():
-        own = members[block_of[source]]
-        if blocks > len(own):
-            inside = sum(reaches(rank, first, width, blocks, stride) for rank in own)
-        else:
-            inside = 0
-            for start in range(first, first + blocks * stride, stride):
-                inside += bisect_left(own, start + width) - bisect_left(own, start)
-        leaving += rows * (width * blocks - inside)
-    return leaving
+    cells = routes.totals.cells
+    sent, _ = moved_inside(cells, block_of, routes.stride)
+    return sum(rows * width * blocks for (_, _, width, blocks), rows in cells.items()) - sum(sent)
