@@ -125,7 +125,7 @@ def _write(folder: str, document: Document, plan: Plan, table: RoutingTable) -> 
     from hpplan.documents.writer import dump_json, dump_yaml
     from hpplan.plan.model import KEY_ORDER
 
-    as_json = document.source.format == "json"
+    as_json = document.source.own_format == "json"
     plan_text = dump_json(plan.data) if as_json else dump_yaml(plan.data, KEY_ORDER, document.source.header)
     routes_text = dump_json(table.to_data())
     where = make_folder(folder)

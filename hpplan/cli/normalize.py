@@ -89,6 +89,8 @@ def command(
     A PLAN of '-' is read from standard input. Comments are not kept, except
     those before the first line of the plan.
     """
+    from hpplan.documents.source import format_of_name
+
     _check_options(
         plans, rules_file, strategies_file, output_file, write=write, check=check, diff=diff, changes=changes
     )
@@ -104,7 +106,7 @@ def command(
         bare=bare,
         strict=strict,
     )
-    target_format = format_name or _format_of_name(output_file)
+    target_format = format_name or (format_of_name(output_file) if output_file is not None else None)
     if check or diff:
         return _compare(output, runs, output_file, target_format, diff=diff)
     if write or output_file not in {None, "-"}:
@@ -128,7 +130,13 @@ class _Run(NamedTuple):
 
     def text(self, format_name: Format | None) -> str:
         """Return the canonical text of the normalized plan."""
-        return _text(self.after, format_name or self.source.format, self.source.header)
+        return _text(self.after, format_name or self.source.own_format, self.source.header)
+
+    def lost_comments(self, format_name: Format | None) -> str | None:
+        """Say which comments that text does not have, if there are any in the plan."""
+        if (format_name or self.source.own_format) == "json" and self.source.header:
+            return "comments"
+        return "comments after the first line of the plan" if self.source.has_comments else None
 
 
 def _text(plan: Plan, format_name: Format, header: str = "") -> str:
@@ -250,14 +258,6 @@ def _refuse_unknown(names: Sequence[str], passes: tuple[Pass, ...], option: str)
             )
 
 
-def _format_of_name(path: str | None) -> Format | None:
-    if path is None:
-        return None
-    if path.endswith(".json"):
-        return "json"
-    return "yaml" if path.endswith((".yaml", ".yml")) else None
-
-
 def _write(output: Output, runs: list[_Run], targets: list[str], format_name: Format | None) -> None:
     """Write the text of each run to its target, or none of them."""
     from hpplan.documents.files import replace_files
@@ -267,8 +267,9 @@ def _write(output: Output, runs: list[_Run], targets: list[str], format_name: Fo
     changed = replace_files(zip(targets, texts, strict=True))
     for run, target, written in zip(runs, targets, changed, strict=True):
         in_place = os.path.realpath(target) == os.path.realpath(run.path)
-        if written and in_place and run.source.has_comments:
-            output.complain(f"{target}: comments after the first line of the plan were not kept")
+        lost = run.lost_comments(format_name) if written and in_place else None
+        if lost is not None:
+            output.complain(f"{target}: {lost} were not kept")
         if run.normalized.changes:
             said = summarize(run.normalized.changes)
         else:
@@ -289,7 +290,7 @@ def _compare(
         if output_file is not None:
             document = read_document(output_file, output.sources)
             source, base = document.source, load_plan(document)
-        text = run.text(format_name or source.format)
+        text = run.text(format_name or source.own_format)
         if text != source.text or source.has_mark:
             status = 1
             output.result(

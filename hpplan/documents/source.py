@@ -21,6 +21,13 @@ _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _HEADER = re.compile(r"(?:[ \t]*(?:#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|\r|\n|\Z))+")
 
 
+def format_of_name(name: str) -> Format | None:
+    """Return the format that the name of a file asks for, if it does."""
+    if name.endswith(".json"):
+        return "json"
+    return "yaml" if name.endswith((".yaml", ".yml")) else None
+
+
 @dataclass(frozen=True)
 class Source:
     """The text of one document, without a byte order mark.
@@ -35,6 +42,15 @@ class Source:
     """Whether a byte order mark stood before the text."""
     _located: dict[Place, Position] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The positions that were worked out so far."""
+
+    @property
+    def own_format(self) -> Format:
+        """The format in which to write the document back.
+
+        A file called *.json may hold JSON that only a YAML reader takes; its
+        other readers take no YAML.
+        """
+        return "json" if format_of_name(self.name) == "json" else self.format
 
     @cached_property
     def header(self) -> str:

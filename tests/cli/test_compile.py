@@ -59,6 +59,10 @@ def test_a_json_plan_stays_json(hpplan: Runner, plan: str) -> None:
     Path("plan.json").write_text(hpplan("normalize", plan, "--format", "json").stdout, encoding="utf-8")
     assert hpplan("compile", "plan.json", "-o", "out").status == 0
     assert read_document("out/plan.json").source.format == "json"
+    text = Path("plan.json").read_text(encoding="utf-8")
+    Path("plan.json").write_text(text.rstrip("}\n") + "},}", encoding="utf-8")
+    assert hpplan("compile", "plan.json", "-o", "edited").status == 0
+    assert read_document("edited/plan.json").source.format == "json"
 
 
 def test_nothing_is_written_on_a_failure(hpplan: Runner, plan: str) -> None:

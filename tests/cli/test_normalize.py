@@ -97,6 +97,31 @@ def test_json_in_json_out(hpplan: Runner) -> None:
     assert result.stdout == json.dumps(loaded(BARE), indent=2, sort_keys=True) + "\n"
 
 
+@pytest.mark.usefixtures("plan")
+def test_a_json_file_stays_json(hpplan: Runner) -> None:
+    """A plan in a file called *.json that a person edited comes back as YAML, which HyperParallel refuses."""
+    path = Path("plan.json")
+    text = "# by hand\n" + json.dumps(loaded(PLAN))[:-1] + ",}"
+    wanted = json.dumps(loaded(BARE), indent=2, sort_keys=True) + "\n"
+    path.write_text(text, encoding="utf-8")
+    assert hpplan("normalize", "plan.json", "--bare").stdout == wanted
+    assert hpplan("normalize", "plan.json", "--bare", "--check").status == 1
+    assert f"\n+{wanted.splitlines()[1]}\n" in hpplan("normalize", "plan.json", "--bare", "--diff").stdout
+    result = hpplan("normalize", "plan.json", "--bare", "-w")
+    assert (result.status, path.read_text(encoding="utf-8")) == (0, wanted)
+    assert result.stderr.startswith("plan.json: comments were not kept\n")
+    assert hpplan("normalize", "plan.json", "--bare", "--check") == (0, "", "")
+
+
+@pytest.mark.usefixtures("plan")
+def test_yaml_with_json_in_it_stays_json(hpplan: Runner) -> None:
+    """A plan in JSON under another name comes back as YAML."""
+    path = Path("plan.yml")
+    path.write_text(json.dumps(loaded(PLAN)), encoding="utf-8")
+    assert hpplan("normalize", "plan.yml", "-w").status == 0
+    assert json.loads(path.read_text(encoding="utf-8"))["normalization"]
+
+
 def test_what_json_lacks(hpplan: Runner, plan: Path) -> None:
     """A number that JSON does not have is written all the same, or nobody is told where it is."""
     plan.write_text(PLAN + "custom: [1.5, -.inf]\n", encoding="utf-8")
