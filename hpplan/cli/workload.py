@@ -155,14 +155,14 @@ def command(
     refuse_overwriting(output_file, batch_files)
     from hpplan.cli.workload_run import WorkloadRun
     from hpplan.routing.batch.grouping import grouped, packed
-    from hpplan.routing.batch.micro_batch import Settings
+    from hpplan.routing.batch.micro_batch import WorkloadSettings
     from hpplan.routing.layouts import layout_named
 
     given = {"image_id": image_id, "video_id": video_id, "feature_width": feature_width, "dtype": dtype}
     family = _family(family_name, settings, {**given, "payloads": payloads})
     mesh = _mesh(mesh_text)
     layout = layout_named(cp_layout)
-    common = Settings(
+    common = WorkloadSettings(
         family.feature_width,
         family.dtype,
         family.payloads,

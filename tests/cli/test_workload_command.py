@@ -14,7 +14,7 @@ import yaml
 
 from hpplan.documents.writer import dump_json, dump_yaml
 from hpplan.reports.workload_text import micro_batches_pieces, workload_pieces
-from hpplan.routing.batch.micro_batch import MicroBatch, Rows, Settings
+from hpplan.routing.batch.micro_batch import MicroBatch, Rows, WorkloadSettings
 from hpplan.routing.batch.samples import Sample, SampleItem
 from hpplan.routing.micro_batches import MICRO_BATCHES_KEY_ORDER
 from hpplan.routing.workload_shape import KEY_ORDER
@@ -308,7 +308,7 @@ def micro_batch(items: int, *, replicas: int | None = None, buckets: bool = Fals
     batches = [Rows() for _ in range(replicas or 1)]
     for rows in batches:
         rows.add(sample)
-    found = MicroBatch(Settings(8, "float32", 2, replicas=replicas), batches)
+    found = MicroBatch(WorkloadSettings(8, "float32", 2, replicas=replicas), batches)
     if buckets:
         found.buckets = [[list(range(items)), []] for _ in batches]
     return found

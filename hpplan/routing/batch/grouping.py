@@ -14,7 +14,7 @@ from hpplan.routing.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from hpplan.routing.batch.micro_batch import Settings
+    from hpplan.routing.batch.micro_batch import WorkloadSettings
     from hpplan.routing.batch.samples import Sample
 
 OPEN_PACKS = 64
@@ -22,7 +22,7 @@ OPEN_PACKS = 64
 
 
 def grouped(
-    samples: Iterable[Sample], settings: Settings, size: int | None, problems: list[Diagnostic]
+    samples: Iterable[Sample], settings: WorkloadSettings, size: int | None, problems: list[Diagnostic]
 ) -> Iterator[MicroBatch]:
     """Yield micro-batches of `size` samples a replica, one batch row each; None: one of all samples.
 
@@ -46,7 +46,7 @@ def grouped(
 
 def packed(
     samples: Iterable[Sample],
-    settings: Settings,
+    settings: WorkloadSettings,
     length: int,
     problems: list[Diagnostic],
     multiple: int = 1,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Settings:
+class WorkloadSettings:
     """What every workload of a run has beside its samples."""
 
     feature_width: int
@@ -82,7 +82,7 @@ class Rows:
 class MicroBatch:
     """One workload in the making; `batches` has one element, or one for each replica."""
 
-    settings: Settings
+    settings: WorkloadSettings
     batches: list[Rows]
     buckets: list[list[list[int]]] | None = None
     """Of each of `batches`; None: left to whoever routes the workload."""
