@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -43,6 +43,22 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"hpplan.cli.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's own
+        """Run a command, and keep from click what it would take for something else."""
+        output: Output = ctx.obj
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # click ends the line that a terminal shows ^C in, and fails where nobody reads it.
+            output.discard()
+            output.note("")
+            return INTERRUPTED_STATUS
+        except OSError as error:
+            # click takes every broken pipe for a reader of standard output that has gone away.
+            if _click_wrote(error):
+                raise
+            return _unexpected(output, error)
 
 
 @click.group(
@@ -97,14 +113,20 @@ def _run(output: Output, arguments: list[str] | None) -> int:
         # click leaves this way only when the reader of --help or --version closed its end of the pipe.
         return 0 if stop.code == 1 else int(stop.code or 0)
     except Exception as error:  # noqa: BLE001 - whatever else arrives here is our bug, and is reported as one
-        output.discard()
         return _unexpected(output, error)
     return status
 
 
+def _click_wrote(error: OSError) -> bool:
+    """Whether click could not write --help or --version; all else is written through `Output`."""
+    from traceback import walk_tb
+
+    return any(frame.f_code is click.echo.__code__ for frame, _ in walk_tb(error.__traceback__))
+
+
 def _unexpected(output: Output, error: Exception) -> int:
-    if isinstance(error, OSError) and error.filename is None:
-        # click itself writes --help and --version.
+    output.discard()
+    if isinstance(error, OSError) and _click_wrote(error):
         output.unwritable(error)
         return UnusableRequest.exit_status
     import traceback

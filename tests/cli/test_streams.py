@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 HPPLAN = f"{sys.executable} -m hpplan"
 RESULTS = ["normalize {}", "explain HP211", "schema plan", "explain {}"]
+HELP = ["--version", "--help", "normalize --help"]
 
 
 def shell(command: str, root: Path) -> subprocess.CompletedProcess[str]:
@@ -27,7 +28,7 @@ def shell(command: str, root: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("command", [*RESULTS, "--version", "--help"])
+@pytest.mark.parametrize("command", [*RESULTS, *HELP])
 def test_full_standard_output(root: Path, command: str) -> None:
     """A result that cannot be written passes for one that was, or ends in a traceback."""
     done = shell(f"{command} >/dev/full", root)
@@ -54,6 +55,33 @@ def test_closed_standard_input(root: Path, command: str) -> None:
     assert done.stderr == "Error: Cannot read standard input: it is closed.\n"
 
 
+@pytest.mark.parametrize("fault", [OSError(5, "Input/output error"), BrokenPipeError(32, "Broken pipe")])
+def test_a_fault_elsewhere_is_a_bug(hpplan: Runner, monkeypatch: pytest.MonkeyPatch, fault: OSError) -> None:
+    """A fault that no command expects passes for one of standard output, or for a reader that went away."""
+
+    def fail(*_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("hpplan.documents.reader.read_document", fail)
+    result = hpplan("normalize", "plan.yaml")
+    assert (result.status, result.stdout) == (70, "")
+    assert result.stderr.startswith("Traceback")
+    assert "this is a bug in hpplan" in result.stderr
+
+
+def test_interrupt_while_nobody_hears(hpplan: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C counts as a fault of standard output where standard error takes nothing."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hpplan.documents.reader.read_document", interrupt)
+    assert hpplan("normalize", "plan.yaml") == (130, "", "\n")
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device
+        monkeypatch.setattr(sys, "stderr", full)
+        assert hpplan("normalize", "plan.yaml").status == 130
+
+
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-"])
 @pytest.mark.parametrize(
     ("command", "status"), [("validate {}", 0), ("normalize missing", 2), ("explain HP999", 2)]
@@ -65,7 +93,13 @@ def test_unwritable_standard_error(root: Path, command: str, status: int, stderr
 
 @pytest.mark.parametrize(
     ("command", "status"),
-    [("normalize --foo", 2), ("normalize missing", 2), ("--help", 0), ("normalize {}", 0)],
+    [
+        ("normalize --foo", 2),
+        ("normalize missing", 2),
+        ("--help", 0),
+        ("normalize --help", 0),
+        ("normalize {}", 0),
+    ],
 )
 def test_closed_pipe(root: Path, command: str, status: int) -> None:
     """A reader that goes away turns the verdict into another."""
