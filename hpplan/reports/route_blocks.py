@@ -66,10 +66,8 @@ def fold_ranks(view: RouteView, most: int) -> Blocks:
     if len(ranks) <= most:
         return _partition("rank", mesh.world_size, ranks, str)
     per_node = view.ranks_per_node
-    if per_node is not None:
-        blocks = _partition("node", mesh.world_size, ranks, lambda rank: str(rank // per_node))
-        if len(blocks.labels) <= most:
-            return blocks
+    if per_node is not None and len({rank // per_node for rank in ranks}) <= most:
+        return _partition("node", mesh.world_size, ranks, lambda rank: str(rank // per_node))
     groups = len(parents) * mesh.cp
     if 1 < groups <= most:
         numbered = ", numbered replica.cp" if several_replicas else ""
