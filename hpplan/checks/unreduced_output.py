@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hpplan.checks.folding import fold, shape_of
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.documents.natural import natural_key
+from hpplan.plan.folding import fold, shape_of
 from hpplan.plan.fqn import matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from hpplan.checks.folding import Shape
     from hpplan.checks.subject import Subject
+    from hpplan.plan.folding import Shape
     from hpplan.plan.model import Entry
 
 UNREDUCED_OUTPUT = Code(

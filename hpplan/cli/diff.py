@@ -10,7 +10,7 @@ import click
 from hpplan.cli.inputs import PATH, only_one_standard_input
 
 if TYPE_CHECKING:
-    from hpplan.checks.comparison import Comparison
+    from hpplan.checks.comparison.changes import Comparison
     from hpplan.cli.output import Output
     from hpplan.documents.reader import Document
 
@@ -58,12 +58,12 @@ def _compare(before: Document, after: Document) -> Comparison:
 
     kinds = {kind_of_document(document.data) for document in (before, after)}
     if kinds == {"plan"}:
-        from hpplan.checks.compare_plans import compare_plans
+        from hpplan.checks.comparison.plans import compare_plans
         from hpplan.plan.model import load_plan
 
         return compare_plans(load_plan(before), load_plan(after))
     if kinds == {"routes"}:
-        from hpplan.checks.compare_routes import compare_routes
+        from hpplan.checks.comparison.routes import compare_routes
         from hpplan.routing.routes_document import load_routes
 
         return compare_routes(load_routes(before), load_routes(after))

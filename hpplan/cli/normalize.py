@@ -306,7 +306,7 @@ def _unified_diff(source: Source, text: str) -> str:
 
 
 def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:
-    from hpplan.checks.compare_plans import compare_plans
+    from hpplan.checks.comparison.plans import compare_plans
     from hpplan.reports.diff import render_text
 
     comparison = compare_plans(before, after)

@@ -7,8 +7,8 @@ from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from hpplan.checks.folding import fold
 from hpplan.documents.natural import natural_key
+from hpplan.plan.folding import fold
 from hpplan.reports.concise import visible
 from hpplan.reports.paint import BOLD, CYAN, paint
 from hpplan.reports.tables import plain_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hpplan.checks.comparison import ABSENT, Layout
+from hpplan.checks.comparison.changes import ABSENT, Layout
 from hpplan.reports.concise import visible
 from hpplan.reports.findings import dump
 from hpplan.reports.paint import BOLD, DIM, GREEN, RED, YELLOW, paint
@@ -13,7 +13,7 @@ from hpplan.reports.paint import BOLD, DIM, GREEN, RED, YELLOW, paint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.comparison import Comparison, FieldChange
+    from hpplan.checks.comparison.changes import Comparison, FieldChange
 
 
 def render_text(before: str, after: str, comparison: Comparison, *, color: bool = False) -> str:

@@ -6,9 +6,9 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from hpplan.checks.folding import fold
 from hpplan.checks.forms import FORMS, Forms
 from hpplan.documents.natural import natural_key
+from hpplan.plan.folding import fold
 from hpplan.plan.model import is_boundary
 from hpplan.reports.changes import summarize
 from hpplan.reports.concise import visible

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpplan.checks.compare_plans import compare_plans
+from hpplan.checks.comparison.plans import compare_plans
 from hpplan.checks.run import CheckRun, kind_of_document
 from hpplan.documents.reader import Document, parse_document
 from hpplan.documents.source import Sources

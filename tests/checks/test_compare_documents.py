@@ -10,9 +10,9 @@ import pytest
 from random_documents import random_documents
 from random_workloads import random_workload
 
-from hpplan.checks.compare_plans import compare_plans
-from hpplan.checks.compare_routes import compare_routes
-from hpplan.checks.comparison import ABSENT, ChangedNames, Comparison, FieldChange
+from hpplan.checks.comparison.changes import ABSENT, ChangedNames, Comparison, FieldChange
+from hpplan.checks.comparison.plans import compare_plans
+from hpplan.checks.comparison.routes import compare_routes
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
 from hpplan.documents.writer import dump_yaml

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpplan.checks.comparison import ABSENT, Layout, compare_names, field_changes, leaves
+from hpplan.checks.comparison.changes import ABSENT, Layout, compare_names, field_changes, leaves
 from hpplan.checks.contracts import contract_of, spelled
 from hpplan.checks.subject import CONTRACT_FIELDS
 from hpplan.errors import InvalidInput
@@ -21,7 +21,7 @@ from hpplan.routing.micro_batches import has_micro_batches
 from hpplan.routing.workload import load_workload
 
 if TYPE_CHECKING:
-    from hpplan.checks.comparison import Comparison, FieldChange
+    from hpplan.checks.comparison.changes import Comparison, FieldChange
     from hpplan.plan.model import Entry, Plan
 
 _RECORDS = ("injections", "module_overrides")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpplan.checks.folding import fold
+from hpplan.plan.folding import fold
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.checks.folding import fold, folded_key
 from hpplan.documents.natural import natural_key
+from hpplan.plan.folding import fold, folded_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

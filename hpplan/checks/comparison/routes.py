@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpplan.checks.comparison import compare_names, field_changes, leaves
+from hpplan.checks.comparison.changes import compare_names, field_changes, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hpplan.checks.comparison import Comparison
+    from hpplan.checks.comparison.changes import Comparison
     from hpplan.routing.routes import RoutingTable
 
 _DERIVED = frozenset({"hpplan_routes", "digest", "parents", "traffic"})

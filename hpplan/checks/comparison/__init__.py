@@ -1,0 +1,1 @@
+"""What two documents of one kind say differently: plans, and routing tables."""
