@@ -108,18 +108,24 @@ class Deadman:
             return failure.fault
 
     def _watch_faults(self) -> None:
+        while not self._dismissed.wait(_PAUSE):
+            fault = self._look()
+            if fault is not None:
+                # A main thread whose steps are quick never asks the store.
+                self._ledger.hear(fault)
+                time.sleep(_GRACE)
+                self._watched.part(_GRACE, waits=self._job.holds_store)
+                self._end_for(fault)
+
+    def _look(self) -> Fault | None:
+        """Beat the pulse where that is this rank's task; return why execution broke off, if it did."""
         try:
-            while not self._dismissed.wait(_PAUSE):
-                if self._ledger.rank == self._ledger.ranks[0]:
-                    self._watched.set(PULSE, str(time.monotonic()))
-                fault = self._watched.fault()
-                if fault is not None:
-                    time.sleep(_GRACE)
-                    self._watched.part(_GRACE, waits=self._job.holds_store)
-                    self._end_for(fault)
-        except PeersFailed:
-            # The store is gone: the main thread finds that out by itself.
-            return
+            if self._ledger.rank == self._ledger.ranks[0]:
+                self._watched.set(PULSE, str(time.monotonic()))
+            return self._watched.fault()
+        except PeersFailed as failure:
+            # The store is gone. A rank that is about to end needs it no longer.
+            return None if self._ledger.breaking else failure.fault
 
 
 def end_orphan(job: Job) -> NoReturn:

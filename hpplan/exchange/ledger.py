@@ -112,6 +112,10 @@ class Ledger:
         if self._broken is not None:
             raise PeersFailed(self._broken)
 
+    def hear(self, fault: Fault) -> None:
+        """Take note of a fault that another thread has found, for the next step of this rank."""
+        self._broken = self._broken or fault
+
     def declare(
         self, reason: str, status: int = ExecutionBroken.exit_status, speaker: int | None = None
     ) -> Fault:

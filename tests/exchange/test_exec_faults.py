@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -227,3 +229,26 @@ def test_port_of_something_else_is_said_in_time(short_arguments: list[str]) -> N
     assert ran[1].stderr == (
         f"Error: rank 1 finds no rendezvous {where}: what listens there does not answer as a store does\n"
     )
+
+
+AGENT = """
+import time
+from torch.distributed import TCPStore
+store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+print(store.port, flush=True)
+time.sleep(600)
+"""
+
+
+def test_ranks_do_not_outlive_a_killed_agent(tmp_path: Path, arguments: list[str]) -> None:
+    """Ranks whose steps are quick never ask the store that torchrun held, and would run on for hours."""
+    with subprocess.Popen([sys.executable, "-W", "ignore", "-c", AGENT], stdout=subprocess.PIPE) as agent:
+        assert agent.stdout is not None
+        where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": agent.stdout.readline().decode().strip()}
+        environments = job(4, tmp_path, HPPLAN_STORE="", TORCHELASTIC_USE_AGENT_STORE="True", **where)
+        endless = [*arguments, "--iters", "1000000"]
+        ran = run_command(environments, [endless] * 4, sabotage.at_collective, 2, 7, "kill", agent.pid)
+    assert [one.status for one in ran] == [3] * 4
+    (said,) = [one.stderr for one in ran if one.stderr]
+    assert said.startswith("Error: the rendezvous store is gone, and with it rank 0 or the launcher")
+    assert said.count("\n") == 1
