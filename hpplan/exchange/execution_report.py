@@ -59,10 +59,9 @@ def execution_report(
 
 
 def _rank(result: dict[str, Any], row_bytes: int, *, backward: bool) -> dict[str, Any]:
-    sent, received = result["rows_sent"], result["rows_received"]
-    leaving = sent - result["rows_kept"]
+    sent, received, kept = result["rows_sent"], result["rows_received"], result["rows_kept"]
+    all_rows, leaving = max(sent, received) + kept, max(sent, received)
     forward = _milliseconds(result["forward"])
-    back = received - result["rows_kept"]
     backward_time = _milliseconds(result["backward"]) if backward else None
     return {
         "rank": result["rank"],
@@ -70,17 +69,17 @@ def _rank(result: dict[str, Any], row_bytes: int, *, backward: bool) -> dict[str
         "rows_produced": result["rows_produced"],
         "rows_sent": sent,
         "rows_received": received,
-        "rows_kept": result["rows_kept"],
+        "rows_kept": kept,
         "bytes_sent": sent * row_bytes,
         "bytes_received": received * row_bytes,
         "forward_ms": forward,
         "backward_ms": backward_time,
         "plain_forward_ms": _milliseconds(result["plain_forward"]),
         "plain_backward_ms": _milliseconds(result["plain_backward"]),
-        "algbw": _bandwidth(max(sent, received) * row_bytes, forward),
-        "busbw": _bandwidth(max(leaving, back) * row_bytes, forward),
-        "backward_algbw": _bandwidth(max(sent, received) * row_bytes, backward_time),
-        "backward_busbw": _bandwidth(max(leaving, back) * row_bytes, backward_time),
+        "algbw": _bandwidth(all_rows * row_bytes, forward),
+        "busbw": _bandwidth(leaving * row_bytes, forward),
+        "backward_algbw": _bandwidth(all_rows * row_bytes, backward_time),
+        "backward_busbw": _bandwidth(leaving * row_bytes, backward_time),
         "rows_verified": result["rows_verified"],
         "mismatch_count": result["mismatch_count"],
     }
@@ -89,8 +88,8 @@ def _rank(result: dict[str, Any], row_bytes: int, *, backward: bool) -> dict[str
 def _total(
     results: Sequence[dict[str, Any]], ranks: Sequence[dict[str, Any]], row_bytes: int
 ) -> dict[str, Any]:
-    rows = sum(rank["rows_sent"] for rank in ranks)
-    leaving = rows - sum(rank["rows_kept"] for rank in ranks)
+    leaving = sum(rank["rows_sent"] for rank in ranks)
+    rows = leaving + sum(rank["rows_kept"] for rank in ranks)
     forward, backward = (_milliseconds(_slowest(results, key)) for key in ("forward", "backward"))
     return {
         "rows": rows,

@@ -58,9 +58,9 @@ def measure(
         for _ in range(workload.payloads)
     ]
     columns = width * workload.payloads
-    packed = torch.ones(route.rows_sent, columns, dtype=dtype, device=device)
-    gradient = torch.ones(route.rows_received, columns, dtype=dtype, device=device)
-    gradients = [torch.ones(route.rows_received, width, dtype=dtype, device=device) for _ in features]
+    packed = torch.ones(route.send_buffer_rows, columns, dtype=dtype, device=device)
+    gradient = torch.ones(route.receive_buffer_rows, columns, dtype=dtype, device=device)
+    gradients = [torch.ones(route.receive_buffer_rows, width, dtype=dtype, device=device) for _ in features]
     clock = _Clock(exchange, device, together)
     for iteration in range(warmup + iterations):
         kept = timings if iteration >= warmup else Timings()

@@ -67,7 +67,7 @@ class Promise:
 
 
 def _count_owned(owners: torch.Tensor, peer: RankRoute, source: int, starts: dict[int, int]) -> None:
-    owned = torch.zeros(peer.rows_received, dtype=torch.int64)
+    owned = torch.zeros(peer.receive_buffer_rows, dtype=torch.int64)
     for offset, rows, start in peer.position_runs:
         owned[offset : offset + rows] = int(start >= 0)
     offset = 0

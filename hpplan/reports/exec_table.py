@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from hpplan.reports.screen import Screen
 
-_HEADERS = ("rank", "sent", "received", "bytes out", "fwd ms", "bwd ms", "algbw", "busbw", "ok")
-_RIGHT = range(8)
+_HEADERS = ("rank", "sent", "received", "kept", "bytes out", "fwd ms", "bwd ms", "algbw", "busbw", "ok")
+_RIGHT = range(9)
 _MEASURED = ("forward_ms", "backward_ms", "algbw", "busbw")
 
 
@@ -32,6 +32,7 @@ def _rank(report: Mapping[str, Any], rank: Mapping[str, Any], *, several: bool) 
         str(rank["rank"]),
         f"{rank['rows_sent']:,}",
         f"{rank['rows_received']:,}",
+        f"{rank['rows_kept']:,}",
         size(rank["bytes_sent"]),
         *(_number(rank[key]) for key in _MEASURED),
         _verdict(verified, rank["mismatch_count"]),
@@ -43,8 +44,9 @@ def _all(report: Mapping[str, Any], *, several: bool) -> tuple[str, ...]:
     total = report["total"]
     return (
         "all",
-        *(f"{total['rows']:,}",) * 2,
-        size(total["bytes"]),
+        *(f"{total['rows_leaving']:,}",) * 2,
+        f"{total['rows'] - total['rows_leaving']:,}",
+        size(total["bytes_leaving"]),
         *(_number(total[key]) for key in _MEASURED),
         _verdict(report["verified"], report["mismatch_count"]),
         *(("",) if several else ()),
@@ -59,9 +61,8 @@ def _facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
             "features",
             f"{report['dtype']}, width {report['feature_width']}{payloads}, by {report['granularity']}",
         ),
-        ("leaving their rank", f"{total['rows_leaving']:,} rows, {size(total['bytes_leaving'])}"),
         *_idle(report),
-        ("bandwidth", "GB/s forward: algbw of all rows, busbw of those that leave their rank"),
+        ("bandwidth", "GB/s forward: algbw of all rows, busbw of those that are not kept"),
     ]
     for key, name in (("forward", "forward / plain"), ("backward", "backward / plain")):
         ratio = report[f"{key}_ratio"]

@@ -64,8 +64,8 @@ def _part(view: RouteView, rank: int, screen: Screen, setting: Facts) -> str:
         parts.append(
             screen.table(title, headers, lines, range(len(headers))) if lines else f"{title}: nothing\n"
         )
-    buffers = f"{size(route.rows_sent * row_bytes)} out, {size(route.rows_received * row_bytes)} in"
-    parts.append(screen.facts([("buffers", buffers)]))
+    out, into = size(route.send_buffer_rows * row_bytes), size(route.receive_buffer_rows * row_bytes)
+    parts.append(screen.facts([("buffers", f"{out} out, {into} in")]))
     return "\n".join(part.strip("\n") + "\n" for part in parts)
 
 
@@ -74,9 +74,9 @@ def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
     route = view.table.rank_route(rank)
     if route is None:
         return {"rank": rank, "exchanges": False, "reason": _idle(view, rank)}
-    if route.rows_received > MOST_POSITIONS:
+    if route.receive_buffer_rows > MOST_POSITIONS:
         raise UnusableRequest(
-            f"rank {rank} receives {route.rows_received:,} rows, too many to list the position of each; "
+            f"rank {rank} gets {route.receive_buffer_rows:,} rows, too many to list the position of each; "
             "--format table has them as runs"
         )
     row_bytes = view.traffic.row_bytes
@@ -98,11 +98,11 @@ def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
         "output_splits": list(route.output_splits),
         "hand_over": [list(entry) for entry in route.hand_over],
         "positions": route.positions,
-        "rows_sent": route.rows_sent - route.input_splits[route.group_rank],
-        "rows_received": route.rows_received - route.input_splits[route.group_rank],
+        "rows_sent": route.rows_sent,
+        "rows_received": route.rows_received,
         "rows_kept": route.input_splits[route.group_rank],
-        "send_buffer_bytes": route.rows_sent * row_bytes,
-        "receive_buffer_bytes": route.rows_received * row_bytes,
+        "send_buffer_bytes": route.send_buffer_rows * row_bytes,
+        "receive_buffer_bytes": route.receive_buffer_rows * row_bytes,
     }
 
 
@@ -173,8 +173,8 @@ def _facts(view: RouteView, route: RankRoute) -> Facts:
         ("group", _group(route)),
         ("holds", f"tokens {tokens}{' with padding' if view.table.fitted.moves_tokens else ''}{others}"),
         ("encodes", encodes if items else "nothing"),
-        ("sends", f"{plural(route.rows_sent - own, 'row')} to others, keeps {own:,}"),
-        ("receives", f"{plural(route.rows_received - own, 'row')} from others"),
+        ("sends", f"{plural(route.rows_sent, 'row')} to others, keeps {own:,}"),
+        ("receives", f"{plural(route.rows_received, 'row')} from others"),
         ("input splits", _splits(route, route.input_splits)),
         ("output splits", _splits(route, route.output_splits)),
     ]

@@ -60,13 +60,28 @@ class RankRoute:
         return sum(rows for _, rows in self.bucket)
 
     @property
+    def rows_kept(self) -> int:
+        """Rows that I produce and hold myself."""
+        return self.input_splits[self.group_rank]
+
+    @property
     def rows_sent(self) -> int:
-        """Rows that I send, to myself as well."""
-        return sum(self.input_splits)
+        """Rows that I send to others."""
+        return self.send_buffer_rows - self.rows_kept
 
     @property
     def rows_received(self) -> int:
-        """Rows that I receive, from myself as well."""
+        """Rows that I receive from others."""
+        return self.receive_buffer_rows - self.rows_kept
+
+    @property
+    def send_buffer_rows(self) -> int:
+        """Rows that I pack: what I send, and what I keep."""
+        return sum(self.input_splits)
+
+    @property
+    def receive_buffer_rows(self) -> int:
+        """Rows that arrive: what I receive, and what I keep."""
         return sum(self.output_splits)
 
     @cached_property

@@ -65,8 +65,8 @@ def ways(routes: RoutingTable) -> dict[str, Callable[[], object]]:
     exchange = FeatureExchange.from_routes(routes)
     route = exchange.route
     features = torch.randn(route.rows_produced, WIDTH).bfloat16()
-    packed = torch.randn(route.rows_sent, WIDTH).bfloat16()
-    kept = torch.empty(route.rows_received, WIDTH, dtype=torch.bfloat16)
+    packed = torch.randn(route.send_buffer_rows, WIDTH).bfloat16()
+    kept = torch.empty(route.receive_buffer_rows, WIDTH, dtype=torch.bfloat16)
     sent, received = list(route.input_splits), list(route.output_splits)
     starts, filled = {}, 0
     for item, rows in route.bucket:
@@ -74,7 +74,7 @@ def ways(routes: RoutingTable) -> dict[str, Callable[[], object]]:
         filled += rows
 
     def plain() -> torch.Tensor:
-        arrived = torch.empty(route.rows_received, WIDTH, dtype=torch.bfloat16)
+        arrived = torch.empty(route.receive_buffer_rows, WIDTH, dtype=torch.bfloat16)
         dist.all_to_all_single(arrived, packed, received, sent)
         return arrived
 
@@ -86,7 +86,7 @@ def ways(routes: RoutingTable) -> dict[str, Callable[[], object]]:
         parts: list[list[torch.Tensor]] = [[] for _ in sent]
         for destination, item, start, stop in route.sends:
             parts[destination].append(features[starts[item] + start : starts[item] + stop])
-        arrived = torch.empty(route.rows_received, WIDTH, dtype=torch.bfloat16)
+        arrived = torch.empty(route.receive_buffer_rows, WIDTH, dtype=torch.bfloat16)
         dist.all_to_all_single(arrived, torch.cat([torch.cat(one) for one in parts]), received, sent)
         return arrived
 

@@ -197,7 +197,7 @@ def test_two_agents_stand_in_for_two_hosts(workload: str) -> None:
     assert [agent.returncode for agent in agents] == [0, 0], outputs
     tables = [stdout for stdout, _ in outputs if stdout]
     assert len(tables) == 1
-    assert "verified            yes: " in tables[0]
+    assert "verified          yes: " in tables[0]
 
 
 @pytest.mark.slow

@@ -12,10 +12,11 @@ def _rank(rank: int, host: str, wrong: int = 0) -> dict[str, Any]:
     return {
         "rank": rank,
         "host": host,
-        "rows_sent": 32768,
-        "rows_received": 16384,
-        "bytes_sent": 134217728,
-        "bytes_received": 67108864,
+        "rows_sent": 24576,
+        "rows_received": 8192,
+        "rows_kept": 8192,
+        "bytes_sent": 100663296,
+        "bytes_received": 33554432,
         "forward_ms": 116.4321,
         "backward_ms": 98.7654,
         "algbw": 1.1528,
@@ -65,16 +66,15 @@ def test_table_in_a_pipe() -> None:
         text
         == """\
 parent_variable_a2a on cp=2, gloo on cpu
-rank    sent  received  bytes out  fwd ms  bwd ms  algbw  busbw  ok
-   0  32,768    16,384   134.2 MB     116    98.8   1.15  <0.01  yes
-   1  32,768    16,384   134.2 MB     116    98.8   1.15  <0.01  yes
- all  49,152    49,152   201.3 MB     116       -   1.73   0.86  yes
+rank    sent  received    kept  bytes out  fwd ms  bwd ms  algbw  busbw  ok
+   0  24,576     8,192   8,192   100.7 MB     116    98.8   1.15  <0.01  yes
+   1  24,576     8,192   8,192   100.7 MB     116    98.8   1.15  <0.01  yes
+ all  24,576    24,576  24,576   100.7 MB     116       -   1.73   0.86  yes
 
-features            bfloat16, width 2048, by record
-leaving their rank  24,576 rows, 100.7 MB
-bandwidth           GB/s forward: algbw of all rows, busbw of those that leave their rank
-forward / plain     1.06 (116 ms, the collective alone 110 ms)
-verified            yes: 98,304 rows and gradients over all payloads, as the table says
+features         bfloat16, width 2048, by record
+bandwidth        GB/s forward: algbw of all rows, busbw of those that are not kept
+forward / plain  1.06 (116 ms, the collective alone 110 ms)
+verified         yes: 98,304 rows and gradients over all payloads, as the table says
 """
     )
 
@@ -87,13 +87,13 @@ def test_hosts_and_what_is_wrong_are_shown() -> None:
     assert lines[2].endswith("yes          left")
     assert lines[3].endswith("NO: 7 wrong  right")
     assert lines[4].endswith("NO: 7 wrong")
-    assert lines[-1] == "verified            NO: 7 of 98,304 are wrong"
+    assert lines[-1] == "verified         NO: 7 of 98,304 are wrong"
 
 
 def test_terminal_of_80_columns_folds_no_cell() -> None:
     """A number broken over two lines is read as two numbers."""
     text = exec_table.render(_report(_rank(0, "a"), _rank(1, "a")), Screen(width=80))
-    assert sum("134.2 MB" in line for line in text.splitlines()) == 2
+    assert sum("100.7 MB" in line for line in text.splitlines()) == 3
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
@@ -101,4 +101,4 @@ def test_ranks_that_exchange_nothing_are_counted() -> None:
     """A table of fewer ranks than were started would look as if some had been forgotten."""
     report = {**_report(_rank(0, "a"), _rank(1, "a")), "mesh": "cp=2,pp=3", "world_size": 6}
     text = exec_table.render(report, Screen(color=False))
-    assert "idle                4 ranks of later pipeline stages, which exchange nothing\n" in text
+    assert "idle             4 ranks of later pipeline stages, which exchange nothing\n" in text
