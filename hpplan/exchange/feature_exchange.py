@@ -129,20 +129,14 @@ class FeatureExchange:
         of the parent passes the same, and the first call refuses when one did
         not. Hand in a `group` that was made once; making one takes far longer
         than planning. A rank whose items are wrong fails all ranks, and raises
-        InvalidInput itself.
+        InvalidInput or UnusableRequest itself.
         """
-        from hpplan.exchange.micro_batch import plan_micro_batch
+        from hpplan.exchange.micro_batch import plan_micro_batch, workload_data
 
         mesh = parse_mesh(mesh, "mesh") if isinstance(mesh, str) else mesh
         made = _group(group, mesh, timeout)
-        data: dict[str, Any] = {
-            "sequence": dict(sequence),
-            "items": list(items),
-            "encoder_cp_size": encoder_cp_size,
-        }
-        if buckets is not None:
-            data["buckets"] = [list(bucket) for bucket in buckets]
         try:
+            data = workload_data(items, sequence, buckets, encoder_cp_size)
             route, digest = plan_micro_batch(data, mesh, dist.get_rank(), granularity, assign)
         except HpplanError as error:
             made.ledger.declare(f"rank {dist.get_rank()}: cannot plan its micro-batch: {error}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,7 @@ class ExchangeGroup:
         """
         if not dist.is_initialized():
             raise UnusableRequest("call torch.distributed.init_process_group before you make an exchange")
+        _check_timeout(timeout)
         mesh = parse_mesh(mesh, "mesh") if isinstance(mesh, str) else mesh
         world_size, rank = dist.get_world_size(), dist.get_rank()
         if world_size != mesh.world_size:
@@ -86,7 +88,14 @@ class ExchangeGroup:
     def from_process_group(
         cls, process_group: dist.ProcessGroup, timeout: float = DEFAULT_TIMEOUT, ledger: Ledger | None = None
     ) -> ExchangeGroup:
-        """Use a process group whose ranks are a parent's, in parent order. All of them call it."""
+        """Use a process group whose ranks are a parent's, in parent order. All of them call it.
+
+        Raises UnusableRequest where this rank is not in the group, and for a
+        `timeout` that is no positive number of seconds.
+        """
+        if not isinstance(process_group, dist.ProcessGroup):
+            raise UnusableRequest(f"this rank's process group is {process_group!r}, so it exchanges nothing")
+        _check_timeout(timeout)
         ranks = dist.get_process_group_ranks(process_group)
         notes_group = process_group
         if "cpu" not in _device_types(process_group):
@@ -130,6 +139,11 @@ class ExchangeGroup:
     def fail(self, reason: str) -> None:
         """Break off for a reason that every rank has found out by itself."""
         raise PeersFailed(self.ledger.declare(reason))
+
+
+def _check_timeout(timeout: object) -> None:
+    if not (isinstance(timeout, (int, float)) and timeout > 0 and math.isfinite(timeout)):
+        raise UnusableRequest(f"a timeout is a positive number of seconds, not {timeout!r}")
 
 
 def new_group(ranks: Sequence[int], timeout: float, backend: str | None = None) -> dist.ProcessGroup:

@@ -7,15 +7,43 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Place
+from hpplan.errors import UnusableRequest
 from hpplan.routing.routes import plan_rank
 from hpplan.routing.workload import load_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.transfers import Granularity
+
+
+def workload_data(
+    items: Iterable[Mapping[str, Any]],
+    sequence: Mapping[str, Any],
+    buckets: Iterable[Iterable[int]] | None,
+    encoder_cp_size: int,
+) -> dict[str, Any]:
+    """Return the workload document of a micro-batch, whatever sequences and mappings its parts are.
+
+    Raises UnusableRequest for a part that is neither.
+    """
+    data: dict[str, Any] = {
+        "sequence": _read("sequence", dict, sequence),
+        "items": _read("items", list, items),
+        "encoder_cp_size": encoder_cp_size,
+    }
+    if buckets is not None:
+        data["buckets"] = _read("buckets", lambda given: [list(bucket) for bucket in given], buckets)
+    return data
+
+
+def _read(name: str, how: Callable[[Any], object], given: object) -> object:
+    try:
+        return how(given)
+    except (TypeError, ValueError) as error:
+        raise UnusableRequest(f"{name} cannot be what a workload has: {error}") from None
 
 
 def plan_micro_batch(

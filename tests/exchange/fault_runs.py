@@ -115,6 +115,38 @@ def one_plans_otherwise(rank: int, start: int) -> None:
     exchange(make_features(exchange, "float32", 3))
 
 
+def one_hands_in_nonsense(rank: int, part: str) -> None:
+    """Have rank 1 of 2 plan a micro-batch from a part that is no sequence or mapping at all."""
+    from hpplan.exchange import FeatureExchange
+
+    parts: dict[str, Any] = {"items": [], "sequence": {"length": 16}, "buckets": [[], []]}
+    if rank == 1:
+        parts[part] = 3
+    exchange = FeatureExchange.plan(parts["items"], "cp=2", parts["sequence"], buckets=parts["buckets"])
+    exchange(make_features(exchange, "float32", 3))
+
+
+def one_makes_no_group(rank: int) -> list[str]:
+    """Make groups from what cannot be one; return what is said."""
+    import torch.distributed as dist
+
+    from hpplan.exchange import ExchangeGroup, UnusableRequest
+
+    other = [dist.new_group([one]) for one in (0, 1)][1 - rank]
+    said = []
+    tries: list[tuple[Any, Any]] = [
+        (other, 60),
+        (None, 60),
+        *((dist.group.WORLD, time) for time in (-1, "3")),
+    ]
+    for group, timeout in tries:
+        try:
+            ExchangeGroup.from_process_group(group, timeout)
+        except UnusableRequest as error:
+            said.append(str(error))
+    return said
+
+
 def one_is_lost(rank: int, how: str, timeout: float) -> str:
     """Have rank 1 of 4 exit, or hang, before its second call; return what the others hear."""
     from hpplan.exchange import PeersFailed

@@ -89,6 +89,22 @@ def test_micro_batch_that_one_rank_cannot_plan_ends_all() -> None:
     assert second.error.startswith("InvalidInput: ")
 
 
+@pytest.mark.parametrize("part", ["items", "sequence", "buckets"])
+def test_micro_batch_that_is_none_at_all_ends_all(part: str) -> None:
+    """A slip of one rank's data loader would leave the others waiting for it."""
+    first, second = end_ranks(2, fault_runs.one_hands_in_nonsense, part)
+    words = f"{part} cannot be what a workload has: "
+    assert first.error.startswith(f"PeersFailed: rank 1: cannot plan its micro-batch: {words}")
+    assert second.error.startswith(f"UnusableRequest: {words}")
+
+
+def test_what_makes_no_group_is_refused() -> None:
+    """A rank that is not in its group, or a time limit that is none, shows long before something hangs."""
+    for said in run_ranks(2, fault_runs.one_makes_no_group):
+        assert [text.partition(" is ")[0] for text in said[:2]] == ["this rank's process group"] * 2
+        assert [text.rpartition(" ")[2] for text in said[2:]] == ["-1", "'3'"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "timeout", "words"),
