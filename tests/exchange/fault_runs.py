@@ -133,18 +133,16 @@ def one_makes_no_group(rank: int) -> list[str]:
     from hpplan.exchange import ExchangeGroup, UnusableRequest
 
     other = [dist.new_group([one]) for one in (0, 1)][1 - rank]
-    said = []
-    tries: list[tuple[Any, Any]] = [
-        (other, 60),
-        (None, 60),
-        *((dist.group.WORLD, time) for time in (-1, "3")),
-    ]
-    for group, timeout in tries:
+
+    def said(group: Any, timeout: Any) -> str:  # noqa: ANN401 - nonsense
         try:
             ExchangeGroup.from_process_group(group, timeout)
         except UnusableRequest as error:
-            said.append(str(error))
-    return said
+            return str(error)
+        return "nothing"
+
+    world = dist.group.WORLD
+    return [said(other, 60), said(None, 60), said(world, -1), said(world, "3")]
 
 
 def one_is_lost(rank: int, how: str, timeout: float) -> str:
