@@ -73,9 +73,12 @@ def launch(arguments: Sequence[str], workers: int, timeout: float, stdin: bytes 
     return merged([worker.returncode for worker in started])
 
 
-def merged(statuses: Sequence[int]) -> int:
-    """Return one exit status for all workers; one ended by a signal counts as execution broken off."""
-    found = {ExecutionBroken.exit_status if status < 0 else status for status in statuses}
+def merged(statuses: Sequence[int | None]) -> int:
+    """Return one exit status for all workers.
+
+    One that a signal ended, or that is killed and not gone yet, counts as execution broken off.
+    """
+    found = {ExecutionBroken.exit_status if status is None or status < 0 else status for status in statuses}
     return next((status for status in _WORST_FIRST if status in found), max(found))
 
 
