@@ -247,7 +247,10 @@ def test_ranks_do_not_outlive_a_killed_agent(tmp_path: Path, arguments: list[str
         where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": agent.stdout.readline().decode().strip()}
         environments = job(4, tmp_path, HPPLAN_STORE="", TORCHELASTIC_USE_AGENT_STORE="True", **where)
         endless = [*arguments, "--iters", "1000000"]
-        ran = run_command(environments, [endless] * 4, sabotage.at_collective, 2, 7, "kill", agent.pid)
+        try:
+            ran = run_command(environments, [endless] * 4, sabotage.at_collective, 2, 7, "kill", agent.pid)
+        finally:
+            agent.kill()
     assert [one.status for one in ran] == [3] * 4
     (said,) = [one.stderr for one in ran if one.stderr]
     assert said.startswith("Error: the rendezvous store is gone, and with it rank 0 or the launcher")
