@@ -24,7 +24,8 @@ DANGLING_REFERENCE = Code(
 A name in `injections`, `module_overrides`, `special_handlers`, `tied_pairs` or `frozen_sharded_params`
 that is no module and no parameter of the plan. Records that serve as inline rules are reported as
 unmatched rules (HP302) instead. Modules that the plan says it leaves out, under `not_covered` and
-`remote_siblings`, and everything below them may be named. So may a module above an entry.
+`remote_siblings`, and everything below them may be named. So may a module above an entry, and, in
+`special_handlers` and `tied_pairs`, a parameter of a module whose entry lists no parameters.
 
 ## Why it hurts
 The record has no effect. A tied pair that is not found is trained as two parameters; an override that
@@ -98,7 +99,7 @@ class _Known:
         return bool(facts.names.below(name))
 
     def may_have(self, name: str) -> bool:
-        """Whether a name or pattern stands for something, or for a parameter that the plan keeps silent on.
+        """Whether a name or pattern stands for something, or for a parameter of an entry that lists none.
 
         Of a tied parameter one module may say everything.
         """

@@ -19,10 +19,10 @@ _OPENING = {"{": MAPPING, "[": SEQUENCE}
 
 
 def json_steps(text: str) -> Steps:
-    """Yield the steps of a text whose syntax is JSON's, without recursion.
+    """Yield the steps of a text whose syntax is JSON's; recursion is only in what is passed over.
 
     Keys and texts carry their value, other scalars None. A text that is not
-    JSON ends the walk where that shows.
+    JSON, or too deep to be passed over, ends the walk where that shows.
     """
     # The standard library's scanner finds the end of a node faster than anything here could. What it
     # builds on the way is not used, so that numbers of any size stay text.

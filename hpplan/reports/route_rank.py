@@ -22,6 +22,8 @@ MOST_POSITIONS = 50_000_000
 MOST_LISTED = 64
 """Ranks of a group up to which text lists them all."""
 
+_COLUMNS = ("what", "peer", "item_id", "row_start", "row_stop", "offset")
+
 
 def rank_text(view: RouteView, rank: int, screen: Screen) -> str:
     """Return one rank's part as text."""
@@ -100,7 +102,7 @@ def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
         "positions": route.positions,
         "rows_sent": route.rows_sent,
         "rows_received": route.rows_received,
-        "rows_kept": route.input_splits[route.group_rank],
+        "rows_kept": route.rows_kept,
         "send_buffer_bytes": route.send_buffer_rows * row_bytes,
         "receive_buffer_bytes": route.receive_buffer_rows * row_bytes,
     }
@@ -123,7 +125,7 @@ def every_rank_data(view: RouteView) -> dict[str, Any]:
 def every_rank_rows(view: RouteView) -> list[list[object]]:
     """Return each rank's part as the lines of a CSV file, with the rank in front."""
     _check_size(view)
-    lines: list[list[object]] = [["rank", *HEADER]]
+    lines: list[list[object]] = [["rank", *_COLUMNS]]
     for rank in range(view.table.mesh.world_size):
         lines.extend([rank, *line] for line in rank_rows(view, rank)[1:])
     return lines
@@ -136,12 +138,9 @@ def _check_size(view: RouteView) -> None:
         raise UnusableRequest(f"what all {ranks:,} ranks do is too much to list; give --rank R for one")
 
 
-HEADER = ("what", "peer", "item_id", "row_start", "row_stop", "offset")
-
-
 def rank_rows(view: RouteView, rank: int) -> list[list[object]]:
     """Return one rank's part as the lines of a CSV file, the header first."""
-    lines: list[list[object]] = [[*HEADER]]
+    lines: list[list[object]] = [[*_COLUMNS]]
     route = view.table.rank_route(rank)
     if route is None:
         return lines
@@ -167,13 +166,12 @@ def _facts(view: RouteView, route: RankRoute) -> Facts:
     others = f", as {plural(copies, 'other rank')} {'does' if copies == 1 else 'do'}" if copies else ""
     items = [item for item, _ in route.bucket]
     encodes = f"{listed('item', items, len(items))}: {plural(route.rows_produced, 'row')}"
-    own = route.input_splits[route.group_rank]
     return [
         ("rank", f"{route.global_rank}: {where or 'the only one'}; rank {route.group_rank} of its group"),
         ("group", _group(route)),
         ("holds", f"tokens {tokens}{' with padding' if view.table.fitted.moves_tokens else ''}{others}"),
         ("encodes", encodes if items else "nothing"),
-        ("sends", f"{plural(route.rows_sent, 'row')} to others, keeps {own:,}"),
+        ("sends", f"{plural(route.rows_sent, 'row')} to others, keeps {route.rows_kept:,}"),
         ("receives", f"{plural(route.rows_received, 'row')} from others"),
         ("input splits", _splits(route, route.input_splits)),
         ("output splits", _splits(route, route.output_splits)),
