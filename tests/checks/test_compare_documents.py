@@ -167,6 +167,40 @@ def test_workloads_are_compared_by_what_they_mean() -> None:
     )
 
 
+def test_what_a_workload_does_not_know_is_compared_too() -> None:
+    """A misspelt field that was corrected, or any other that hpplan keeps, is no difference."""
+    spans = [{"token_start": 0, "rows": 1}, {"token_start": 4, "rows": 1}]
+
+    def batch(mark: int) -> dict[str, Any]:
+        item = {"item_id": 7, **ITEM, "mark": {"of": mark}}
+        several = {"item_id": 9, **ITEM, "batch_index": 1, "spans": [spans[0], {**spans[1], "mark": mark}]}
+        return {"items": [item, several] if mark == 1 else [several, item], "paylods": mark}
+
+    def workload(mark: int) -> dict[str, Any]:
+        return {"sequence": {"length": 8, "mark": mark}, **batch(mark)}
+
+    one, other = (plan(feature_exchange=workload(mark)) for mark in (1, 2))
+    found = compare_plans(one, other)
+    assert found.changed == (
+        ChangedNames(("feature_exchange.items.7",), 1, (FieldChange("mark.of", 1, 2),)),
+        ChangedNames(("feature_exchange.items.9",), 1, (FieldChange("spans.1.mark", 1, 2),)),
+    )
+    assert found.fields == (
+        FieldChange("feature_exchange.sequence.mark", 1, 2),
+        FieldChange("feature_exchange.paylods", 1, 2),
+    )
+    assert compare_plans(one, one) == SAME
+    replicas = (
+        plan(feature_exchange={"sequence": {"length": 8}, "replicas": [batch(mark)]}) for mark in (1, 2)
+    )
+    found = compare_plans(*replicas)
+    assert [one.names for one in found.changed] == [
+        ("feature_exchange.replicas.0.items.7",),
+        ("feature_exchange.replicas.0.items.9",),
+    ]
+    assert found.fields == (FieldChange("feature_exchange.replicas.0.paylods", 1, 2),)
+
+
 def test_workloads_that_do_not_load_are_compared_as_they_are() -> None:
     """What is wrong with a workload is for `hpplan validate` to say."""
     one, other = (plan(feature_exchange={"items": 1, "sequence": {"length": size}}) for size in (1, 2))

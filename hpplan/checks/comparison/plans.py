@@ -22,6 +22,7 @@ from hpplan.routing.workload import load_workload
 
 if TYPE_CHECKING:
     from hpplan.checks.comparison.changes import Comparison, FieldChange
+    from hpplan.diagnostics import Path
     from hpplan.plan.model import Entry, Plan
 
 _RECORDS = ("injections", "module_overrides")
@@ -133,9 +134,10 @@ def _exchange(plan: Plan) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     try:
         if has_micro_batches(data):
             return {}, leaves(data, f"{field}.")
-        data = load_workload(data, plan.place.at(field)).to_data()
+        workload = load_workload(data, plan.place.at(field))
     except InvalidInput:
         return {}, leaves(data, f"{field}.")
+    data = workload.to_data()
     replicas = data.pop("replicas", None)
     batches = {"": data} if replicas is None else {f"replicas.{n}.": one for n, one in enumerate(replicas)}
     items: dict[str, dict[str, Any]] = {}
@@ -145,7 +147,19 @@ def _exchange(plan: Plan) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
         if prefix:
             rest = {name: value for name, value in batch.items() if name != "items"}
             fields.update(leaves(rest, f"{field}.{prefix}"))
+    for warning in workload.warnings:
+        _keep_unknown(plan.data, warning.place.path[len(plan.place.path) :], items, fields)
     return items, fields
+
+
+def _keep_unknown(data: Any, path: Path, items: dict[str, dict[str, Any]], fields: dict[str, Any]) -> None:  # noqa: ANN401 - document data
+    """Add a field that a workload has and does not know to its item, or to the other fields."""
+    value, into, start = data, fields, 0
+    for at, key in enumerate(path):
+        value = value[key]
+        if isinstance(key, int) and path[at - 1] == "items":
+            into, start = items[f"{'.'.join(map(str, path[:at]))}.{value['item_id']}"], at + 1
+    into.update(leaves({".".join(map(str, path[start:])): value}))
 
 
 def _fields(plan: Plan) -> dict[str, Any]:
