@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hpplan.errors import UnusableRequest
 from hpplan.routing.mesh import AXES, Mesh
+from hpplan.routing.workload_shape import KEY_ORDER
 
 if TYPE_CHECKING:
     from hpplan.plan.model import Plan
@@ -17,13 +18,14 @@ def agreeing_plan(
 ) -> tuple[Plan, str]:
     """Return the plan with the table's mesh and workload where they are others than its own, and a warning.
 
-    The workload goes under `feature_exchange`, the sizes of the mesh into
+    The workload goes under `feature_exchange`, with what the plan's own has
+    beside the fields of a workload, and the sizes of the mesh into
     `parallel_dims`. The warning is empty where the mesh is the plan's own.
     Raises UnusableRequest for a mesh whose active axes, or whose order of axes,
     are not those that the plan is written for.
     """
     if other_workload:
-        plan = plan.replace(feature_exchange=table.workload.to_data())
+        plan = plan.replace(feature_exchange=_with_other_fields(table.workload.to_data(), _own(plan, table)))
     if not other_mesh:
         return plan, ""
     if "parallel_dims" not in plan.data:
@@ -45,6 +47,30 @@ def agreeing_plan(
         fields["sequence_parallel"] = sp
     warning = f"--mesh {used} is not the plan's {own}; the compiled plan gets its sizes in parallel_dims"
     return plan.replace(parallel_dims={**dims, **fields}), warning
+
+
+def _own(plan: Plan, table: RoutingTable) -> object:
+    """Return the mapping in the plan that a table's workload was read from; None where it has another home."""
+    place = table.workload.place
+    if place.document != plan.place.document:
+        return None
+    node: Any = plan.data
+    for key in place.path:
+        node = node[key]
+    return node
+
+
+def _with_other_fields(made: Any, own: object, path: tuple[str, ...] = ()) -> Any:  # noqa: ANN401 - of a document
+    """Return a workload, or the part of one at a path, with the fields of `own` that a workload does not have."""
+    if isinstance(made, list) and isinstance(own, list) and len(made) == len(own):
+        return [
+            _with_other_fields(element, old, (*path, "*")) for element, old in zip(made, own, strict=True)
+        ]
+    if not (isinstance(made, dict) and isinstance(own, dict) and path in KEY_ORDER):
+        return made
+    kept = {key: value for key, value in own.items() if key not in KEY_ORDER[path]}
+    same = {key: _with_other_fields(value, own.get(key), (*path, key)) for key, value in made.items()}
+    return {**same, **kept}
 
 
 def axes_not_named(plan: Plan, mesh: Mesh) -> list[str]:

@@ -137,6 +137,25 @@ def test_the_pair_agrees(hpplan: Runner, plan: str, options: tuple[str, ...]) ->
     assert json.loads(own)["mesh"]["sp"] is load_routes(read_document("out/routes.json")).mesh.sp
 
 
+def test_fields_that_a_workload_does_not_have_stay(hpplan: Runner, plan: str) -> None:
+    """Somebody's own notes get lost where one option changes the workload."""
+    data = read_document(plan).data
+    spans = [{"token_start": 3, "rows": 4, "frame": 0}, {"token_start": 11, "rows": 4, "frame": 1}]
+    item = {"item_id": 0, "batch_index": 0, "output_rows": 8, "spans": spans, "file": "cat.mp4"}
+    own = {"sequence": {"length": 61, "note": "odd"}, "items": [item], "source": "train"}
+    Path("noted.json").write_text(json.dumps({**data, "feature_exchange": own}), encoding="utf-8")
+    assert hpplan("compile", "noted.json", "--pad", "--bare", "-o", "out").status == 0
+    assert json.loads(Path("out/plan.json").read_text(encoding="utf-8"))["feature_exchange"] == {
+        "source": "train",
+        "feature_width": 1,
+        "dtype": "bfloat16",
+        "payloads": 1,
+        "encoder_cp_size": 1,
+        "sequence": {"length": 61, "cp_layout": "contiguous", "pad": True, "note": "odd"},
+        "items": [{**item, "decoder_token_start": 3}],
+    }
+
+
 def test_another_mesh_is_written_and_said(hpplan: Runner, plan: str) -> None:
     """The sizes of a plan change without a word, or its other sizes with them."""
     result = hpplan("compile", plan, "--mesh", MESH, "-o", "out")
