@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.errors import InvalidInput
 from hpplan.routing.agreeing_plan import axes_not_named
 from hpplan.routing.mesh import mesh_of_plan
+from hpplan.routing.micro_batches import has_micro_batches, load_micro_batches
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.workload import load_workload
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from hpplan.plan.model import Plan
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.workload import Workload
 
 FOREIGN_ROUTES = Code(
     "HP504",
@@ -28,7 +30,7 @@ FOREIGN_ROUTES = Code(
 ## What it finds
 A routing table that is validated together with a plan, and is not what the plan's `feature_exchange` and
 mesh give. Where the plan carries no workload, the mesh alone is compared; of a plan without sizes, whether cp
-and tp are among its active axes. With several plans, the table must belong to one of them.
+and tp are among its active axes. With several plans, or micro-batches, the table must belong to one of them.
 
 ## Why it hurts
 The job is laid out by the plan, and the exchange by the table: groups have other ranks than the plan's, or
@@ -79,16 +81,34 @@ def _difference(table: RoutingTable, plan: Plan, mesh: Mesh | None) -> tuple[tup
             return ("mesh",), f"its mesh is {table.mesh}, and the plan's active axes are {names}"
         if "feature_exchange" not in plan.data:
             return None
-        workload = load_workload(plan.data["feature_exchange"], plan.place.at("feature_exchange"))
-        if all(batch.buckets is not None for batch in workload.batches):
-            expected = plan_routes(table.mesh, workload, table.granularity)
-            same = expected.digest == table.digest
-        else:
-            # Who produces which item was left to the table, so the workloads are compared without buckets.
-            same = _without_buckets(workload.to_data()) == _without_buckets(table.workload.to_data())
+        return _other_workload(table, plan.data["feature_exchange"], plan.place.at("feature_exchange"))
     except InvalidInput:
         return None  # reported where the plan is checked
-    return None if same else (("workload",), "its workload is not the plan's `feature_exchange`")
+
+
+def _other_workload(
+    table: RoutingTable,
+    data: Any,  # noqa: ANN401 - of a document
+    place: Place,
+) -> tuple[tuple[str, ...], str] | None:
+    """Return how a table's workload differs from that, or those, of a plan; raise InvalidInput for none."""
+    if isinstance(data, dict) and has_micro_batches(data):
+        # A micro-batch that was picked out of several may have been assigned anew.
+        same = any(_same_but_buckets(table.workload, one) for one in load_micro_batches(data, place))
+        what = "none of the micro-batches of the plan's"
+    else:
+        workload = load_workload(data, place)
+        what = "not the plan's"
+        if all(batch.buckets is not None for batch in workload.batches):
+            same = plan_routes(table.mesh, workload, table.granularity).digest == table.digest
+        else:
+            # Who produces which item was left to the table.
+            same = _same_but_buckets(table.workload, workload)
+    return None if same else (("workload",), f"its workload is {what} `feature_exchange`")
+
+
+def _same_but_buckets(one: Workload, other: Workload) -> bool:
+    return _without_buckets(one.to_data()) == _without_buckets(other.to_data())
 
 
 def _sizes(mesh: Mesh) -> tuple[tuple[tuple[str, int], ...], bool]:

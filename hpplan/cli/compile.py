@@ -55,7 +55,7 @@ def command(
     worked out before either is written, and they agree: the workload of
     --workload, --cp-layout or --pad goes under feature_exchange, and the sizes
     of --mesh into parallel_dims, with a warning. A mesh with other active axes
-    than the plan's needs another plan.
+    than the plan's, or with another sp, needs another plan.
     """
     from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput

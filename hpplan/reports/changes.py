@@ -101,7 +101,7 @@ def summarize(changes: Sequence[Change]) -> str:
         parts.append(f"{boundaries} stripped ({', '.join(by_pass)})")
     if marked:
         parts.append(f"{marked} marked (shared-class-mark)")
-    return ", ".join(parts) or "nothing to change"
+    return ", ".join(parts) or "nothing to strip or mark"
 
 
 def _row(change: Change) -> tuple[str, ...]:

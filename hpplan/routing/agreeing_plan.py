@@ -21,7 +21,7 @@ def agreeing_plan(
     The workload goes under `feature_exchange`, with what the plan's own has
     beside the fields of a workload, and the sizes of the mesh into
     `parallel_dims`. The warning is empty where the mesh is the plan's own.
-    Raises UnusableRequest for a mesh whose active axes, or whose order of axes,
+    Raises UnusableRequest for a mesh whose active axes, order of axes, or sp
     are not those that the plan is written for.
     """
     if other_workload:
@@ -37,20 +37,21 @@ def agreeing_plan(
     )
     used = table.mesh
     _refuse_other_axes(own, used)
+    says_sp = "sequence_parallel" in dims
+    if says_sp:
+        _refuse_other_sp(own, used)
     sizes = {axis: used.axes.get(axis, 1) for axis in AXES}
-    # Without tp there is nothing that sp could split.
-    sp = used.sp if used.tp > 1 else own.sp
-    if sizes == own.axes and sp == own.sp:
-        return plan, ""
     fields = {f"{axis}_size": size for axis, size in sizes.items() if size != own.axes[axis]}
-    if sp != own.sp:
-        fields["sequence_parallel"] = sp
+    if used.sp and not says_sp:
+        fields["sequence_parallel"] = True
+    if not fields:
+        return plan, ""
     warning = f"--mesh {used} is not the plan's {own}; the compiled plan gets its sizes in parallel_dims"
     return plan.replace(parallel_dims={**dims, **fields}), warning
 
 
 def _own(plan: Plan, table: RoutingTable) -> object:
-    """Return the mapping in the plan that a table's workload was read from; None where it has another home."""
+    """Return what in a plan a table's workload was read from, None where it has another home."""
     place = table.workload.place
     if place.document != plan.place.document:
         return None
@@ -61,7 +62,7 @@ def _own(plan: Plan, table: RoutingTable) -> object:
 
 
 def _with_other_fields(made: Any, own: object, path: tuple[str, ...] = ()) -> Any:  # noqa: ANN401 - of a document
-    """Return a workload, or the part of one at a path, with the fields of `own` that a workload does not have."""
+    """Return a part of a workload with the fields beside it that `own` has and a workload does not."""
     if isinstance(made, list) and isinstance(own, list) and len(made) == len(own):
         return [
             _with_other_fields(element, old, (*path, "*")) for element, old in zip(made, own, strict=True)
@@ -91,6 +92,16 @@ def _refuse_unnamed_axes(plan: Plan, used: Mesh) -> None:
         raise UnusableRequest(
             f"the plan's mesh_dim_names are {names}, and --mesh is {used}; change mesh_dim_names and the "
             "placements of the plan first, or compile for a mesh with the plan's axes"
+        )
+
+
+def _refuse_other_sp(own: Mesh, used: Mesh) -> None:
+    """Refuse a mesh with another sequence parallelism; without tp there is nothing that it could split."""
+    if used.tp > 1 and used.sp != own.sp:
+        change, instead = ("leaves out sp", "add sp to") if own.sp else ("adds sp", "leave sp out of")
+        raise UnusableRequest(
+            f"the plan's parallel_dims are {own}, and --mesh is {used}, which {change}; change "
+            f"sequence_parallel and the placements of the plan first, or {instead} --mesh"
         )
 
 

@@ -127,6 +127,15 @@ def test_a_routing_table_of_another_plan() -> None:
     assert found(("plan", with_buckets), ("routes", routes(buckets=[[], [0]]))) == foreign
 
 
+def test_a_routing_table_of_one_of_several_micro_batches() -> None:
+    """A table of other items slips by a plan with many micro-batches, or those of all but one are refused."""
+    second = {**WORKLOAD, "buckets": [[0], []], "feature_width": 3}
+    plan = {**PLAN, "feature_exchange": {"micro_batches": [WORKLOAD, second]}}
+    assert found(("plan", plan), ("routes", routes())) == []
+    assert found(("plan", plan), ("routes", routes(feature_width=3, buckets=[[], [0]]))) == []
+    assert found(("plan", plan), ("routes", routes(feature_width=2))) == [("routes", "foreign-routes")]
+
+
 def test_a_routing_table_of_one_of_several_plans() -> None:
     """A table belongs to one plan; the others in the same run are no reason to complain."""
     other = {**PLAN, "parallel_dims": {"tp_size": 4, "sequence_parallel": True}}

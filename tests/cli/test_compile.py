@@ -119,7 +119,7 @@ OTHER = {
         ("--cp-layout", "zigzag"),
         ("--pad",),
         ("--workload", "other.json"),
-        ("--workload", "other.json", "--mesh", "dp=4,cp=2,tp=4", "--cp-layout", "zigzag", "--bare"),
+        ("--workload", "other.json", "--mesh", "dp=4,cp=2,tp=4,sp", "--cp-layout", "zigzag", "--bare"),
         ("--workload", "many.json", "--micro-batch", "1", "--assign", "local"),
     ],
 )
@@ -202,6 +202,10 @@ def test_a_plan_that_names_axes_without_sizes(hpplan: Runner, plan: str) -> None
         ("dp=2,tp=4,cp=2,sp", "in the order pp, dp, cp, tp"),
         ("dp=2,cp=2,tp=3", "ep=8 of the plan does not divide dp x cp x tp = 12"),
         ("dp=2,cp=2,tp=4,ep=4", "leave out ep"),
+        (
+            "dp=2,cp=4,tp=2",
+            "which leaves out sp; change sequence_parallel and the placements",
+        ),
     ],
 )
 def test_a_mesh_for_another_plan(hpplan: Runner, plan: str, mesh: str, says: str) -> None:
