@@ -138,7 +138,8 @@ def command(
     A sample has its tokens as `input_ids`, with the placeholders expanded, or
     as a number `text_tokens`; and its images as the grids of the family's
     processor, or as `images: [{width, height}]` and `videos: [{width, height,
-    frames, fps}]`. Other fields are ignored.
+    frames, fps}]`. Other fields are ignored, but not where images or videos are
+    only in those of another family.
 
     Where only sizes are known, images stand before videos, `text_tokens` are
     shared out evenly before, between and after them, and the family's own

@@ -10,8 +10,8 @@ MALFORMED_SAMPLE = Code(
     "error",
     """\
 ## What it finds
-A sample with a field that is missing or of another type than it has, or with fields that do not go
-together.
+A sample with a field that is missing or of another type than it has, with fields that do not go
+together, or with images or videos that only a field of another model family speaks of.
 
 ## Why it hurts
 Without its tokens, or without the grids or sizes of its images, nobody can say which tokens the
@@ -25,7 +25,7 @@ feature rows belong to.
 ## What to do
 Give each sample its tokens, as `input_ids` or as a number `text_tokens`, and its images, as the
 grids of the processor (`image_grid_thw`, `video_grid_thw`, ...) or as sizes in pixels (`images`,
-`videos`).
+`videos`). `hpplan workload --help` lists the fields that each `--model` reads.
 """,
 )
 

@@ -146,12 +146,46 @@ def test_samples_beyond_all_bounds(hpplan: Runner, family: str, sample: dict[str
     options = ("--model", family, *(("--set", "rows=1") if family == "custom" else ()))
     result = hpplan("workload", "-", *options, stdin=json.dumps(sample).encode())
     if result.status == 0:
-        # Fields of other families are ignored.
+        # A video is one run in some families, however many frames it has.
         assert hpplan("route", "-", "--mesh", "cp=2", stdin=result.stdout.encode()).status == 0
         return
     assert (result.status, result.stdout) == (1, "")
     assert result.stderr.startswith("<stdin>:1:")
-    assert code in result.stderr or "takes no videos" in result.stderr
+    others = ("takes no videos", f"{family} does not read `")
+    assert code in result.stderr or any(words in result.stderr for words in others)
+
+
+def test_images_that_only_another_family_reads(hpplan: Runner, root: Path) -> None:
+    """The wrong --model makes workloads without a single image, and nobody notices."""
+    batch = root / "sample_plans/batches/qwen3_vl.jsonl"
+    result = hpplan("workload", str(batch), "--model", "internvl")
+    assert (result.status, result.stdout) == (1, "")
+    assert "internvl does not read `image_grid_thw`" in result.stderr
+    assert "internvl does not read `video_grid_thw`" in result.stderr
+    ways = "take --model qwen2_vl or qwen2_5_vl or qwen3_vl; give `num_patches`, or sizes as `images`"
+    assert ways in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("family", "sample", "status"),
+    [
+        ("internvl", {"image_grid_thw": [[1, 4, 4]]}, 1),
+        ("internvl", {"image_grid_thw": [[1, 4, 4]], "num_frames": [2]}, 1),
+        ("internvl", {"image_grid_thw": [[1, 4, 4]], "num_patches": [2]}, 0),
+        ("internvl", {"image_grid_thw": [[1, 4, 4]], "images": [{"width": 448, "height": 448}]}, 0),
+        ("internvl", {"image_grid_thw": []}, 0),
+        ("internvl", {"image_grid_thw": None, "num_tiles": [2]}, 0),
+        ("kimi_vl", {"image_grid_hws": [[4, 4]], "video_grid_thw": [[1, 4, 4]]}, 1),
+        ("llava_next", {"image_rows": [4]}, 1),
+        ("qwen2_5_vl", {"image_grid_thw": [[1, 4, 4]]}, 0),
+    ],
+)
+def test_fields_of_other_families(hpplan: Runner, family: str, sample: dict[str, Any], status: int) -> None:
+    """A field of another family is ignored where images are lost with it, or refused where none is."""
+    sample = {"text_tokens": 3, **sample}
+    result = hpplan("workload", "-", "--model", family, stdin=json.dumps(sample).encode())
+    assert result.status == status, result.stderr
+    assert ("HP450" in result.stderr) == bool(status)
 
 
 def test_a_file_without_a_single_record(hpplan: Runner, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from hpplan.diagnostics import Diagnostic
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.routing.batch.placeholders import Feature
 from hpplan.routing.batch_codes import MALFORMED_SAMPLE, UNUSABLE_IMAGE
+from hpplan.routing.families import readers
 from hpplan.routing.families.base import Size
 
 if TYPE_CHECKING:
@@ -70,9 +71,29 @@ def features_of(record: Record, family: Family, findings: Findings) -> list[Size
         ]
         for name, field in grids:
             found += _of_grids(record, family, name, field, findings)
-        if not grids and record.data.get(sizes) is not None:
+        if grids:
+            continue
+        if record.data.get(sizes) is not None:
             found += _of_sizes(record, family, sizes, kind, keys, findings)
+        else:
+            _refuse_lost(record, family, sizes, kind, findings)
     return found
+
+
+def _refuse_lost(record: Record, family: Family, sizes: str, kind: Kind, findings: Findings) -> None:
+    """Report images that only fields of other families speak of: they would be lost without a word."""
+    for name, names in readers(kind).items():
+        entries = record.data.get(name)
+        if not isinstance(entries, list) or not entries:
+            continue
+        own = [f"`{one}`" for one, field in family.grid_fields.items() if field.kind == kind]
+        ways = [f"take --model {' or '.join(names)}"]
+        if own:
+            message = f"{family.name} does not read `{name}`, and nothing else speaks of the {kind}s"
+            ways.append(f"give {' or '.join(own)}, or sizes as `{sizes}`")
+        else:
+            message = f"{family.name} takes no videos, and `{name}` lists them"
+        findings.malformed(message, name, hint="; ".join(ways))
 
 
 def _of_grids(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from hpplan.routing.families.custom import Custom
@@ -13,7 +14,9 @@ from hpplan.routing.families.qwen2_vl import Qwen2VL
 from hpplan.routing.families.qwen3_vl import Qwen3VL
 
 if TYPE_CHECKING:
-    from hpplan.routing.families.base import Family
+    from collections.abc import Mapping
+
+    from hpplan.routing.families.base import Family, Kind
 
 FAMILIES: tuple[type[Family], ...] = (
     Qwen2VL,
@@ -33,3 +36,12 @@ def family_named(name: str) -> type[Family]:
         if family.name == name:
             return family
     raise KeyError(name)
+
+
+@cache
+def readers(kind: Kind) -> Mapping[str, tuple[str, ...]]:
+    """Return every grid field for images or for videos, and the names of the families that read it."""
+    names = dict.fromkeys(
+        name for family in FAMILIES for name, field in family.grid_fields.items() if field.kind == kind
+    )
+    return {name: tuple(family.name for family in FAMILIES if name in family.grid_fields) for name in names}
