@@ -20,6 +20,9 @@ STORE_VARIABLE = "HPPLAN_STORE"
 LAUNCHER_VARIABLE = "HPPLAN_LAUNCHER"
 """Set by `--launch`: the process that starts the workers."""
 
+MEETING_PLACE = "hpplan-launch-"
+"""How the name of the folder begins in which the workers of `--launch` meet."""
+
 _ATTEMPT = ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
 
 _NEEDED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
@@ -62,6 +65,9 @@ class Job:
     def remove_meeting_place(self) -> None:
         """Remove the folder in which the workers of `--launch` meet, where that cannot do it itself."""
         folder = Path(self.store_path or "").parent
+        if not folder.name.startswith(MEETING_PLACE):
+            # Somebody set the variables by hand: what else is in that folder is theirs.
+            return
         # Under its old name, a worker that still asks the store would make the file again.
         ended = folder.with_name(f"{folder.name}.ended")
         with contextlib.suppress(OSError):

@@ -20,7 +20,7 @@ from hpplan.errors import (
     HpplanError,
     UnusableRequest,
 )
-from hpplan.exchange.job import LAUNCHER_VARIABLE, STORE_VARIABLE, ending_note
+from hpplan.exchange.job import LAUNCHER_VARIABLE, MEETING_PLACE, STORE_VARIABLE, ending_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def launch(arguments: Sequence[str], workers: int, timeout: float, stdin: bytes 
     `stdin`, where there is any, is what each worker reads. Once a worker has
     failed, the others have `timeout` seconds to find out and end.
     """
-    with tempfile.TemporaryDirectory(prefix="hpplan-") as folder:
+    with tempfile.TemporaryDirectory(prefix=MEETING_PLACE) as folder:
         if stdin is not None:
             Path(folder, "stdin").write_bytes(stdin)
         started: list[subprocess.Popen[bytes]] = []
