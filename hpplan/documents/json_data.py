@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _SURROGATE_ESCAPE = r"\\u[dD][89a-fA-F]"
 _SURROGATE = "[\ud800-\udfff]"
 _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_TEXT_OR_TRAILING_COMMA = re.compile(
+    r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{,:](?:[ \t\r\n]*,)+|,(?=[ \t\r\n]*[\]}])', re.DOTALL
+)
 _JSON_START = r'\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:["\]\[{0-9-]|\Z))'
 _TOO_DEEP = TOO_DEEP, f"lists and mappings nested deeper than {MAX_DEPTH} levels"
 _TOO_LARGE = NUMBER_TOO_LARGE, "a number that is too large"
@@ -59,6 +62,23 @@ class NotJsonError(Exception):
 def looks_like_json(text: str) -> bool:
     """Whether the writer of a text that does not parse meant JSON."""
     return re.match(_JSON_START, text) is not None
+
+
+def beyond_trailing_commas(source: Source) -> Diagnostic | None:
+    """Return what keeps a text from being JSON but commas before closing brackets, if anything does.
+
+    YAML allows such commas, so of a text that is not YAML either they are not what is wrong.
+    """
+    without = _TEXT_OR_TRAILING_COMMA.sub(
+        lambda found: " " if found.group() == "," else found.group(), source.text
+    )
+    try:
+        json.loads(without)
+    except json.JSONDecodeError as error:
+        return _syntax_failure(source, error, without)
+    except (RecursionError, ValueError):
+        pass
+    return None
 
 
 def load_json(source: Source) -> Data:
@@ -106,13 +126,14 @@ def load_json(source: Source) -> Data:
 def _refusal(source: Source, error: RecursionError | ValueError) -> NotJsonError | InvalidInput:
     """Return what to raise for what the decoder raised; how deep it goes depends on Python's version."""
     if isinstance(error, json.JSONDecodeError) and not _opens_too_deep(source.text, error.pos):
-        return NotJsonError(_syntax_failure(source, error))
+        return NotJsonError(_syntax_failure(source, error, source.text))
     problem = _TOO_LARGE if type(error) is ValueError else _TOO_DEEP
     return InvalidInput(list(_findings(source)) or [Diagnostic(*problem, Place(source.name))])
 
 
-def _syntax_failure(source: Source, error: json.JSONDecodeError) -> Diagnostic:
-    text, index = source.text, error.pos
+def _syntax_failure(source: Source, error: json.JSONDecodeError, text: str) -> Diagnostic:
+    """Return what is wrong in a text that has every character where the source has it."""
+    index = error.pos
     if "trailing comma" in error.msg:
         # Python 3.13 points at the comma, older ones at the bracket.
         index = len(text) - len(text[index + 1 :].lstrip())

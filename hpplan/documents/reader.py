@@ -74,7 +74,9 @@ def parse_document(raw: bytes, name: str, sources: Sources | None = None) -> Doc
         data = load_yaml(source)
     except InvalidInput as invalid:
         if failure is not None and _means_json(text, invalid):
-            raise InvalidInput([failure]) from None
+            from hpplan.documents.json_data import beyond_trailing_commas
+
+            raise InvalidInput([beyond_trailing_commas(source) or failure]) from None
         if sources is not None:
             sources.add(source)
         raise
