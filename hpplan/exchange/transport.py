@@ -128,9 +128,12 @@ def _await_return(lent: Sequence[torch.Tensor]) -> None:
 
 
 def _held_by_torch(tensor: torch.Tensor) -> bool:
-    """Whether others than Python refer to a tensor, as `torch.utils.swap_tensors` finds out."""
-    count: int = tensor._use_count()  # type: ignore[attr-defined]  # noqa: SLF001 - there is no public name for it
-    return count > 1
+    """Whether others than Python refer to a tensor, as `torch.utils.swap_tensors` finds out.
+
+    There is no public name for that. A torch without this one is not waited for.
+    """
+    count: Callable[[], int] | None = getattr(tensor, "_use_count", None)
+    return count is not None and count() > 1
 
 
 def _finished(work: dist.Work, device: torch.device, ledger: Ledger, doing: str) -> bool:
