@@ -109,6 +109,8 @@ def command(
     routing = RouteOptions(**options)
     refuse_overwriting(output_file, (path, routing.workload_file))
     found = read_route_input(output, path, routing, several=True)
+    if not comparing:
+        _check_links(links, chosen, rank, export, several=bool(found.micro_batches))
     screen = _screen(output, output_file)
     if found.micro_batches:
         _only_statistics({"--rank": rank is not None, "--export": export is not None, "--compare": comparing})
@@ -179,6 +181,28 @@ def _only_statistics(given: dict[str, bool]) -> None:
     for option, is_given in given.items():
         if is_given:
             raise click.UsageError(f"{option} shows one micro-batch; pick it with --micro-batch K")
+
+
+def _check_links(
+    links: Links,
+    chosen: RouteFormat,
+    rank: int | Literal["all"] | None,
+    export: str | None,
+    *,
+    several: bool,
+) -> None:
+    """Refuse options about links and nodes that what is shown does not depend on."""
+    what, timed, by_node = f"--format {chosen.name}", chosen.timed, chosen.by_node
+    if rank is not None or export is not None:
+        what, timed, by_node = "--rank" if export is None else "--export", False, False
+    elif several:
+        what, timed, by_node = "statistics over micro-batches", True, False
+    if links.node_bandwidth is not None:
+        raise click.UsageError("--node-bandwidth is for --compare; add that, or leave out --node-bandwidth")
+    if links.link is not None and not timed:
+        raise click.UsageError(f"--bandwidth is not for {what}; leave it out")
+    if links.ranks_per_node is not None and not by_node:
+        raise click.UsageError(f"--ranks-per-node is not for {what}; leave it out")
 
 
 def _links(

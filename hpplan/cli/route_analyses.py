@@ -38,6 +38,8 @@ def statistics_text(
     from hpplan.routing.assignment.base import LOAD_FACTOR
     from hpplan.routing.statistics import statistics
 
+    if options.assign is not None:
+        options.check_load_factor()
     color = output.use_color(sys.stderr)
     with progress_bar("routing micro-batches", len(found.micro_batches), color=color) as bar:
         made = statistics(

@@ -43,7 +43,13 @@ class RankOrAll(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own
         """Return the rank or `all`, or fail as click does."""
-        return value if value == "all" else super().convert(value, param, ctx)
+        if value == "all":
+            return value
+        try:
+            int(value)
+        except ValueError:
+            self.fail(f"'{value}' is not a valid rank; give a number from 0, or all.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def routing_options(function: F) -> F:
@@ -138,12 +144,20 @@ class RouteOptions:
         }
         return [name for name, value in named.items() if value is not None]
 
+    def check_load_factor(self) -> None:
+        """Raise a usage error where no policy of --assign heeds --load-factor."""
+        if self.load_factor is not None and self.assign != "local":
+            raise click.UsageError(
+                "--load-factor is for --assign local; add that, or leave out --load-factor"
+            )
+
     def plan(self, mesh: Mesh, workload: Workload) -> RoutingTable:
         """Plan the routes as the options say."""
         from hpplan.errors import InvalidInput
         from hpplan.routing.assignment.base import LOAD_FACTOR
         from hpplan.routing.routes import plan_routes
 
+        self.check_load_factor()
         try:
             return plan_routes(
                 mesh,

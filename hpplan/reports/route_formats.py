@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 class RouteFormat(NamedTuple):
     """How a routing table, and a rank's part of it (None: each rank's), are written.
 
-    `suffixes` choose it for `-o`.
+    `suffixes` choose it for `-o`. A table that is `timed` shows a time estimate
+    of a link, and one `by_node` what leaves a node.
     """
 
     name: str
     suffixes: tuple[str, ...]
     table: Callable[[RouteView, Screen], str]
     rank: Callable[[RouteView, int | None, Screen], str] | None
+    timed: bool
+    by_node: bool
 
 
 def _text(view: RouteView, screen: Screen) -> str:
@@ -106,12 +109,12 @@ def _svg(view: RouteView, screen: Screen) -> str:
 
 
 FORMATS: tuple[RouteFormat, ...] = (
-    RouteFormat("table", (), _text, _rank_text),
-    RouteFormat("json", (".json",), _json, _rank_json),
-    RouteFormat("yaml", (".yaml", ".yml"), _yaml, _rank_yaml),
-    RouteFormat("csv", (".csv",), _csv, _rank_csv),
-    RouteFormat("html", (".html", ".htm"), _html, None),
-    RouteFormat("svg", (".svg",), _svg, None),
+    RouteFormat("table", (), _text, _rank_text, timed=True, by_node=True),
+    RouteFormat("json", (".json",), _json, _rank_json, timed=True, by_node=False),
+    RouteFormat("yaml", (".yaml", ".yml"), _yaml, _rank_yaml, timed=True, by_node=False),
+    RouteFormat("csv", (".csv",), _csv, _rank_csv, timed=False, by_node=False),
+    RouteFormat("html", (".html", ".htm"), _html, None, timed=True, by_node=True),
+    RouteFormat("svg", (".svg",), _svg, None, timed=False, by_node=True),
 )
 """Every format; the first is the default."""
 

@@ -120,6 +120,8 @@ def test_one_micro_batch_is_picked(hpplan: Runner, many: str, one: str) -> None:
         ),
         (["--micro-batch", "0", "--compare", "--export", "nccl-matrix"], "leave out --compare"),
         (["--micro-batch", "0", "--format", "html", "--rank", "0"], "shows all ranks"),
+        (["--ranks-per-node", "2"], "--ranks-per-node is not for statistics over micro-batches"),
+        (["--assign", "lpt", "--load-factor", "2"], "--load-factor is for --assign local"),
         (["--micro-batch", "0", "--node-bandwidth", "9"], "needs --bandwidth and --ranks-per-node"),
         (
             ["--bandwidth", "1", "--ranks-per-node", "2", "--node-bandwidth", "0"],
@@ -132,6 +134,12 @@ def test_usage(hpplan: Runner, many: str, arguments: list[str], words: str) -> N
     result = hpplan("route", many, *MESH, *arguments)
     assert (result.status, result.stdout) == (2, "")
     assert words in " ".join(result.stderr.split())
+
+
+def test_load_factor_of_all_policies(hpplan: Runner, many: str) -> None:
+    """Statistics over all policies have 'local' among them, and refuse what it heeds."""
+    assert hpplan("route", many, *MESH, "--load-factor", "2").status == 0
+    assert hpplan("route", many, *MESH, "--assign", "local", "--load-factor", "2").status == 0
 
 
 def test_a_plan_with_micro_batches(hpplan: Runner, many: str, tmp_path: Path) -> None:
