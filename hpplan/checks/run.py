@@ -1,4 +1,4 @@
-"""Checking documents of any kind: what a document is, and everything that is wrong with it."""
+"""Checking documents of any kind: everything that is wrong with them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.checks import foreign_routes
 from hpplan.checks.feature_exchange import check_workload
+from hpplan.checks.kinds import take
 from hpplan.checks.partial import Partial, SoundRules, salvage, sound_rules
 from hpplan.checks.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 from hpplan.checks.subject import Subject
@@ -33,27 +34,12 @@ from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable
 
     from hpplan.diagnostics import Diagnostic, Place
     from hpplan.plan.strategies import Strategy
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
-
-_MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("routes", ("hpplan_routes",)),
-    ("plan", ("param_plan", "boundary_classes")),
-    ("rules", RULES_OF_FILE),
-    ("strategies", ("strategies",)),
-    ("workload", ("sequence", "items", "replicas", "feature_width", "micro_batches")),
-)
-"""Each kind of document with the fields that give it away; the first that fits counts."""
-
-
-def kind_of_document(data: Mapping[str, Any]) -> str:
-    """Return which kind of document this is: `plan` where nothing says so, as then its fields are missing."""
-    return next((kind for kind, names in _MARKS if any(name in data for name in names)), "plan")
 
 
 @dataclass
@@ -91,7 +77,10 @@ class CheckRun:
         self._broken |= sound.broken
 
     def check(self, document: Document) -> None:
-        """Check one document by itself, whatever its kind is."""
+        """Check one document by itself, whatever its kind is.
+
+        Raises UnusableRequest for an answer of hpplan, which nothing reads back.
+        """
         checks = {
             "plan": self._check_plan,
             "rules": self._check_rules,
@@ -100,7 +89,7 @@ class CheckRun:
             "routes": self._check_routes,
         }
         with collector_paused():
-            checks[kind_of_document(document.data)](document)
+            checks[take(document, "hpplan validate", *checks)](document)
 
     def finish(self) -> None:
         """Check the documents against each other; call it once, after the last one."""

@@ -57,6 +57,7 @@ def command(
     of --mesh into parallel_dims, with a warning. A mesh with other active axes
     than the plan's, or with another sp, needs another plan.
     """
+    from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput
     from hpplan.passes.record import with_record, without_record
@@ -69,6 +70,7 @@ def command(
     only_one_standard_input((path, rules_file, strategies_file, options["workload_file"]))
     routing = RouteOptions(**options)
     document = read_document(path, output.sources)
+    take(document, "hpplan compile", "plan")
     problems: list[Diagnostic] = []
     kind = InvalidInput
     try:

@@ -53,7 +53,7 @@ def command(output: Output, a: str, b: str, format_name: str, *, exit_code: bool
 
 def _compare(before: Document, after: Document) -> Comparison:
     """Compare two documents of one kind; raise UnusableRequest where they are not."""
-    from hpplan.checks.run import kind_of_document
+    from hpplan.checks.kinds import kind_of_document, what_it_is
     from hpplan.errors import UnusableRequest
 
     kinds = {kind_of_document(document.data) for document in (before, after)}
@@ -67,4 +67,7 @@ def _compare(before: Document, after: Document) -> Comparison:
         from hpplan.routing.routes_document import load_routes
 
         return compare_routes(load_routes(before), load_routes(after))
-    raise UnusableRequest("`hpplan diff` compares two plans or two routing tables.")
+    raise UnusableRequest(
+        f"{what_it_is(before)}, and {what_it_is(after)}; "
+        "`hpplan diff` compares two plans or two routing tables."
+    )

@@ -15,7 +15,6 @@ from hpplan.cli.inputs import only_one_standard_input, rule_options
 if TYPE_CHECKING:
     from hpplan.checks.subject import Subject
     from hpplan.cli.output import Output
-    from hpplan.documents.reader import Document
 
 
 @click.command("explain", short_help="Explain a code, a plan, or one module of a plan.")
@@ -83,6 +82,7 @@ def _subject(
     model_type: str | None,
     mesh_text: str | None,
 ) -> Subject:
+    from hpplan.checks.kinds import take
     from hpplan.checks.subject import Subject
     from hpplan.cli.inputs import RuleInputs
     from hpplan.documents.reader import read_document
@@ -95,33 +95,10 @@ def _subject(
         document = read_document(path, output.sources)
     except UnusableRequest as failure:
         raise UnusableRequest(_no_such_code(path) or str(failure)) from None
-    _check_kind(document)
+    take(document, "hpplan explain", "plan")
     plan = load_plan(document)
     inputs = RuleInputs(output, rules_file, strategies_file)
     return Subject(plan, inputs.rules(plan), inputs.strategies, model_type, mesh)
-
-
-_OTHER_KINDS = {
-    "rules": ("holds rules", "hpplan explain PLAN --rules {name}"),
-    "strategies": ("holds strategies", "hpplan explain PLAN --strategies {name}"),
-    "workload": ("is a workload", "hpplan route {name} --mesh AXES"),
-    "routes": ("is a routing table", "hpplan route {name}"),
-}
-"""What a document is that is no plan, and what to type instead."""
-
-
-def _check_kind(document: Document) -> None:
-    """Refuse a document that is no plan, and say which command is for it."""
-    from hpplan.checks.run import kind_of_document
-    from hpplan.errors import UnusableRequest
-
-    name = document.source.name
-    other = _OTHER_KINDS.get(kind_of_document(document.data))
-    if other is not None:
-        what, instead = other
-        raise UnusableRequest(
-            f"{name} {what}, and `hpplan explain` takes a plan. Type `{instead.format(name=name)}`."
-        )
 
 
 def _no_such_code(text: str) -> str | None:

@@ -160,6 +160,7 @@ def _run(
     strict: bool,
 ) -> list[_Run]:
     """Normalize every plan before anything is written; raise InvalidInput with what is wrong in any."""
+    from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput
     from hpplan.passes.pipeline import normalize
@@ -176,6 +177,7 @@ def _run(
     for path in paths:
         try:
             document = read_document(path, output.sources)
+            take(document, "hpplan normalize", "plan")
             plan = load_plan(document)
             rules = inputs.rules(plan)
         except InvalidInput as error:
@@ -281,6 +283,7 @@ def _compare(
     output: Output, runs: list[_Run], output_file: str | None, format_name: Format | None, *, diff: bool
 ) -> int:
     """Compare each normalized plan with the file it would go to."""
+    from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
     from hpplan.plan.model import load_plan
 
@@ -289,6 +292,7 @@ def _compare(
         source, base = run.source, run.before
         if output_file is not None:
             document = read_document(output_file, output.sources)
+            take(document, "hpplan normalize", "plan")
             source, base = document.source, load_plan(document)
         text = run.text(format_name or source.own_format)
         if text != source.text or source.has_mark:

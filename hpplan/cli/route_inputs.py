@@ -47,12 +47,15 @@ def read_route_input(
 
     Raises InvalidInput, UnusableRequest, or a usage error that says what to type.
     """
+    from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
-    from hpplan.routing.routes_document import is_routes, load_routes
+    from hpplan.routing.routes_document import load_routes
 
     only_one_standard_input((path, options.workload_file))
     document = read_document(path, output.sources)
-    if is_routes(document.data):
+    taker = f"hpplan {click.get_current_context().info_name}"
+    kind = take(document, taker, "workload", "plan", "routes")
+    if kind == "routes":
         given = options.given()
         if given:
             raise click.UsageError(
@@ -60,7 +63,7 @@ def read_route_input(
             )
         table = load_routes(document)
         return RouteInput(table.mesh, table.workload, table)
-    if is_plan(document):
+    if kind == "plan":
         mesh, found = _of_plan(output, path, document, options)
     else:
         mesh, found = _of_workload(path, document, options)
@@ -137,11 +140,6 @@ def _assignable(workload: Workload, options: RouteOptions, *, picked: bool) -> t
     )
 
 
-def is_plan(document: Document) -> bool:
-    """Whether a document is a frozen plan."""
-    return "param_plan" in document.data or "boundary_classes" in document.data
-
-
 class _Found(NamedTuple):
     """The workloads of an input."""
 
@@ -164,6 +162,7 @@ def _of_workload(path: str, document: Document, options: RouteOptions) -> tuple[
 
 
 def _of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> tuple[Mesh, _Found]:
+    from hpplan.checks.kinds import take
     from hpplan.diagnostics import Diagnostic
     from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput
@@ -172,7 +171,7 @@ def _of_plan(output: Output, path: str, document: Document, options: RouteOption
     data, place = document.data, document.place
     if options.workload_file is not None:
         own = read_document(options.workload_file, output.sources)
-        _refuse_other_documents(options.workload_file, own)
+        take(own, "--workload", "workload")
         data, place = own.data, own.place
     elif "feature_exchange" in document.data:
         data, place = data["feature_exchange"], place.at("feature_exchange")
@@ -190,16 +189,6 @@ def _of_plan(output: Output, path: str, document: Document, options: RouteOption
     if options.mesh_text is None and "parallel_dims" not in document.data:
         raise click.UsageError(f"the plan has no parallel_dims to take the mesh from; add {MESH_EXAMPLE}")
     return _both(lambda: _mesh_of_plan(document, options), lambda: _workloads(data, place, options))
-
-
-def _refuse_other_documents(path: str, document: Document) -> None:
-    """Refuse a file for --workload that is plainly something else."""
-    from hpplan.routing.routes_document import is_routes
-
-    if is_routes(document.data):
-        raise click.UsageError(f"--workload {path} is a routing table, which is planned already")
-    if is_plan(document):
-        raise click.UsageError(f"--workload {path} is a plan; give the file with its workload")
 
 
 def _mesh_of_text(text: str) -> Mesh:

@@ -22,7 +22,8 @@ def command(output: Output, name: str | None, path: str | None) -> None:
 
     Editors check a file against it when its first line is
     `# yaml-language-server: $schema=PATH`. What a JSON Schema cannot say is in
-    its `$comment`; `hpplan validate` checks that too.
+    its `$comment`; `hpplan validate` checks that too, save for the answers of
+    `hpplan route`: rank, comparison and statistics.
     """
     from hpplan.reports.json_schema import DOCUMENT_KINDS, render
 

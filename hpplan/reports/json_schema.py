@@ -1,7 +1,7 @@
 """JSON Schemas of the documents, generated from the models that the readers check with.
 
 A JSON Schema sees one value at a time. What it cannot say is in each schema's
-`$comment`, and `hpplan validate` checks it.
+`$comment`, and `hpplan validate` checks it, save for the answers of `hpplan route`.
 """
 
 from __future__ import annotations

@@ -27,11 +27,6 @@ _NOWHERE = Place("routes")
 """Where findings are about data that no document has."""
 
 
-def is_routes(data: Mapping[str, Any]) -> bool:
-    """Whether a document says that it is a routing table."""
-    return "hpplan_routes" in data
-
-
 def load_routes(document: Document) -> RoutingTable:
     """Return the routing table in a document; see `routes_from_data`."""
     return routes_from_data(document.data, document.place)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpplan.checks.comparison.plans import compare_plans
-from hpplan.checks.run import CheckRun, kind_of_document
+from hpplan.checks.kinds import kind_of_document
+from hpplan.checks.run import CheckRun
 from hpplan.documents.reader import Document, parse_document
 from hpplan.documents.source import Sources
 from hpplan.errors import InvalidInput

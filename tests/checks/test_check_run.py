@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hpplan.checks.run import CheckRun, kind_of_document
+from hpplan.checks.run import CheckRun
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
@@ -52,24 +52,6 @@ def routes(mesh: str = "tp=2,sp", **fields: object) -> dict[str, Any]:
     """Return the routing table of the workload as a document."""
     workload = load_workload({**WORKLOAD, **fields}, Place("w"))
     return plan_routes(parse_mesh(mesh), workload).to_data()
-
-
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (PLAN, "plan"),
-        ({"boundary_classes": {}}, "plan"),
-        ({"rules": []}, "rules"),
-        ({"plan_overrides": [], "optimizer": {}}, "rules"),
-        ({"strategies": []}, "strategies"),
-        (WORKLOAD, "workload"),
-        ({"hpplan_routes": 1, "workload": {}}, "routes"),
-        ({}, "plan"),
-    ],
-)
-def test_kinds_are_told_apart_by_content(data: dict[str, Any], kind: str) -> None:
-    """A document that is taken for another kind gets findings about fields it never had."""
-    assert kind_of_document(data) == kind
 
 
 def test_every_kind_in_order_has_no_finding() -> None:

@@ -139,10 +139,54 @@ def test_without_torch_it_says_what_to_install(workload: str) -> None:
     status, text = run("exec", "--help")
     assert status == 0
     assert "--launch" in text
-    needed = "Error: exec needs PyTorch, which is not installed; type: pip install torch\n"
+    install = "which is not installed; in the folder of hpplan, type: python -m pip install '.[exec]'\n"
+    needed = f"Error: exec needs PyTorch, {install}"
     assert run("exec", workload, "--mesh", "tp=1", "--launch", "1") == (2, needed)
     job = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}
     assert run("exec", workload, "--mesh", "tp=1", **job) == (2, needed)
+
+
+def test_the_library_without_torch_says_what_to_install() -> None:
+    """A trainer's first import ends in the bowels of hpplan, and no word on what is missing."""
+    program = (
+        "import sys\n"
+        "sys.modules['torch'] = None\n"
+        "from hpplan.exchange import InvalidInput, UnusableRequest\n"
+        "try:\n"
+        "    from hpplan.exchange import FeatureExchange\n"
+        "except ImportError as error:\n"
+        "    print(error.name, error, sep=': ')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=60)
+    assert done.stdout.decode() == (
+        "torch: FeatureExchange needs PyTorch, which is not installed; "
+        "in the folder of hpplan, type: python -m pip install '.[exec]'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("backend", "device", "way"),
+    [
+        ("auto", "cuda", "leave out --device, or take --device cpu"),
+        ("auto", "npu", "leave out --device, or take --device cpu"),
+        ("nccl", "auto", "take --backend gloo"),
+        ("nccl", "cuda", "take --device cpu --backend gloo"),
+    ],
+)
+def test_the_way_out_without_an_accelerator_is_one(
+    monkeypatch: pytest.MonkeyPatch, backend: str, device: str, way: str
+) -> None:
+    """Whoever follows the message is refused again, now for what it told them to type."""
+    from hpplan.errors import UnusableRequest
+    from hpplan.exchange import session
+
+    monkeypatch.setattr(session, "_is_there", lambda device_type: device_type == "cpu")
+    with pytest.raises(UnusableRequest) as caught:
+        session.choose_backend(backend, device, 0)
+    assert str(caught.value).endswith(f", and there is none here; {way}")
+    words = way.rpartition("take ")[2].split()
+    typed = {"--backend": backend, "--device": device} | dict(zip(words[::2], words[1::2], strict=True))
+    assert session.choose_backend(typed["--backend"], typed["--device"], 0).device_type == "cpu"
 
 
 def test_importing_names_costs_no_torch() -> None:
@@ -167,6 +211,9 @@ def test_launch_runs_workers_of_its_own(hpplan_process: ProcessRunner, tmp_path:
     assert "\x1b" not in result.stdout
     data = json.loads(report.read_text(encoding="utf-8"))
     assert (data["verified"], data["world_size"], data["mode"]) == (True, 2, "parent_variable_a2a")
+    refused = hpplan_process("validate", str(report))
+    assert (refused.status, refused.stdout) == (2, "")
+    assert f"{report} is an answer of `hpplan exec --report`, and" in refused.stderr
 
 
 def _torchrun(*arguments: str) -> subprocess.Popen[str]:

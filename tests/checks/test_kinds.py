@@ -1,0 +1,84 @@
+"""What a document is, and what is said where another kind is wanted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from hpplan.checks.kinds import KINDS, kind_of_document, take, what_it_is
+from hpplan.documents.reader import parse_document
+from hpplan.errors import UnusableRequest
+
+DOCUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"param_plan": {}, "boundary_classes": {}, "feature_exchange": {}}, "plan"),
+    ({"boundary_classes": {}}, "plan"),
+    ({"rules": []}, "rules"),
+    ({"plan_overrides": [], "optimizer": {}}, "rules"),
+    ({"rules": [], "strategies": []}, "rules"),
+    ({"strategies": []}, "strategies"),
+    ({"sequence": {}, "items": []}, "workload"),
+    ({"micro_batches": [{}]}, "workload"),
+    ({"hpplan_routes": 1, "workload": {}}, "routes"),
+    ({"hpplan_exec": 1, "feature_width": 8, "ranks": []}, "report"),
+    ({"ways": [], "take": "record", "reason": ""}, "comparison"),
+    ({"micro_batches": 2, "policies": {}, "cost": "rows"}, "statistics"),
+    ({"rank": 0, "exchanges": False, "reason": ""}, "rank"),
+    ({"ranks": [{}]}, "rank"),
+]
+
+
+@pytest.mark.parametrize(("data", "kind"), DOCUMENTS)
+def test_kinds_are_told_apart_by_content(data: dict[str, Any], kind: str) -> None:
+    """A document that is taken for another kind gets findings about fields it never had."""
+    assert kind_of_document(data) == kind
+
+
+def test_every_kind_is_told_apart() -> None:
+    """A kind that no document has is never found."""
+    assert {kind for _, kind in DOCUMENTS} == {kind.name for kind in KINDS}
+
+
+def test_a_document_that_does_not_say_what_it_is() -> None:
+    """It is what the command takes first, so that the missing fields of that are named."""
+    document = parse_document(b"{}", "d.yaml")
+    assert (kind_of_document({}), take(document, "c", "workload", "plan")) == ("plan", "workload")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "said"),
+    [
+        (
+            {"items": []},
+            "w.yaml",
+            (
+                "w.yaml is a workload, and `hpplan compile` takes a plan or a routing table. "
+                "Type `hpplan compile PLAN --workload w.yaml -o DIR`."
+            ),
+        ),
+        (
+            {"rules": []},
+            "<stdin>",
+            (
+                "<stdin> holds rules, and `hpplan compile` takes a plan or a routing table. "
+                "Type `hpplan compile PLAN --rules - -o DIR`."
+            ),
+        ),
+        (
+            {"ranks": []},
+            "r.json",
+            (
+                "r.json is an answer of `hpplan route --rank`, "
+                "and `hpplan compile` takes a plan or a routing table."
+            ),
+        ),
+    ],
+)
+def test_another_kind_is_wanted(data: dict[str, Any], name: str, said: str) -> None:
+    """Whoever named the wrong file learns what it is, and what takes it."""
+    document = parse_document(json.dumps(data).encode(), name)
+    with pytest.raises(UnusableRequest) as caught:
+        take(document, "hpplan compile", "plan", "routes")
+    assert str(caught.value) == said
+    assert said.startswith(what_it_is(document) + ", and")
