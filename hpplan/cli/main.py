@@ -44,11 +44,27 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is asked for, or fail as click does and suggest the nearest."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            from hpplan.cli.names import none_of
+
+            ctx.fail(none_of(name, COMMANDS))
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's own
         """Run a command, and keep from click what it would take for something else."""
         output: Output = ctx.obj
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            if error.option_name != "--color":
+                raise
+            where = f"hpplan --color WHEN {ctx.invoked_subcommand} …"
+            raise click.UsageError(f"--color goes before the command: {where}", error.ctx) from None
         except KeyboardInterrupt:
             # click ends the line that a terminal shows ^C in, and fails where nobody reads it.
             output.discard()
@@ -73,7 +89,8 @@ class LazyGroup(click.Group):
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
     show_default=True,
-    help="Colour what people read. 'auto' colours on a terminal and heeds NO_COLOR and FORCE_COLOR.",
+    help="Colour what people read. 'auto' colours a terminal, unless NO_COLOR is set or, without "
+    "FORCE_COLOR, it is dumb; only 'always' colours a pipe.",
 )
 @click.pass_obj
 def cli(output: Output, color: str) -> None:

@@ -32,9 +32,21 @@ _HOMES = {
     "UnusableRequest": "hpplan.errors",
 }
 
+NO_TORCH = "PyTorch, which is not installed; in the folder of hpplan, type: python -m pip install '.[exec]'"
+"""What is needed and how to come by it, for messages."""
+
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any export
-    """Import an export, and torch with it, when it is first asked for."""
+    """Import an export, and torch with it, when it is first asked for.
+
+    Raises ImportError, with what to install, where there is no torch.
+    """
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    try:
+        home = import_module(_HOMES[name])
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(f"{name} needs {NO_TORCH}", name="torch") from None
+    return getattr(home, name)

@@ -72,7 +72,13 @@ def choose_backend(backend: str, device: str, local_rank: int) -> Backend:
             return one
     wanted = fitting[0]
     needs = "a torch_npu that sees an NPU" if wanted.device_type == "npu" else "a torch that sees a GPU"
-    raise UnusableRequest(f"{wanted.name} needs {needs}, and there is none here; use --backend gloo")
+    if device == "auto":
+        way = "take --backend gloo"
+    elif backend == "auto":
+        way = "leave out --device, or take --device cpu"
+    else:
+        way = "take --device cpu --backend gloo"
+    raise UnusableRequest(f"{wanted.name} needs {needs}, and there is none here; {way}")
 
 
 def _is_there(device_type: str) -> bool:

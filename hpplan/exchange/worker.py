@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hpplan.diagnostics import Place
 from hpplan.errors import INTERRUPTED_STATUS, ExecutionBroken, HpplanError, InvalidInput, UnusableRequest
+from hpplan.exchange import NO_TORCH
 from hpplan.exchange.deadman import end_orphan
 from hpplan.exchange.termination import Terminated, Termination
 from hpplan.routing.mesh import check_world_size
@@ -92,7 +93,7 @@ class Prepared(NamedTuple):
 def require_torch() -> None:
     """Raise UnusableRequest, with what to install, where there is no torch."""
     if find_spec("torch") is None:
-        raise UnusableRequest("exec needs PyTorch, which is not installed; type: pip install torch")
+        raise UnusableRequest(f"exec needs {NO_TORCH}")
 
 
 def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:

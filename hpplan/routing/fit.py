@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.workload import Batch, Item, Workload
 
+_OR_PAD = "or set `pad: true`, or route with --pad"
+
 
 class Share(NamedTuple):
     """How the sequence of one batch is dealt out, with padding."""
@@ -200,7 +202,7 @@ def _check_lengths(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
                         f"document {index} has {plural(one, 'token')}, and {workload.cp_layout} over "
                         f"cp={mesh.cp} needs a multiple of {own}",
                         where.at(index),
-                        hint=f"the next length that divides is {_next(one, own)}; or set `pad: true`",
+                        hint=f"the next length that divides is {_next(one, own)}; {_OR_PAD}",
                     )
     multiple = length_multiple(mesh, workload)
     if workload.length % multiple and not workload.pad and not found:
@@ -210,7 +212,7 @@ def _check_lengths(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
             f"the length {workload.length} is no multiple of {multiple}, "
             f"which {workload.cp_layout} over {over} needs",
             place.at("length"),
-            hint=f"the next length that divides is {_next(workload.length, multiple)}; or set `pad: true`",
+            hint=f"the next length that divides is {_next(workload.length, multiple)}; {_OR_PAD}",
         )
 
 

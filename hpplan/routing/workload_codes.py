@@ -477,9 +477,9 @@ sequence: {length: 30, cp_layout: zigzag}      # with cp=2 a multiple of 4 is ne
 ```
 
 ## What to do
-Use the length that the message names, or set `pad: true`: padding goes to the end of the sequence
-and gets no rows. With zigzag each document is padded at its own end, so later documents move on;
-items keep the tokens that they have without padding.
+Use the length that the message names, set `pad: true`, or route with `--pad`: padding goes to the
+end of the sequence and gets no rows. With zigzag each document is padded at its own end, so later
+documents move on; items keep the tokens that they have without padding.
 """,
 )
 

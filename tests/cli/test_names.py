@@ -39,3 +39,21 @@ def test_names(hpplan: Runner, given: list[str], begun: str, wrong: str, names: 
     assert f"'{wrong}' is none of " in said
     assert "; did you mean '" in said
     assert said.rpartition("'")[0].rpartition("'")[2] in names
+
+
+def test_commands(hpplan: Runner) -> None:
+    """A mistyped command is refused without a word on which there are."""
+    result = hpplan("rout")
+    assert (result.status, result.stdout) == (2, "")
+    said = " ".join(result.stderr.split())
+    assert "'rout' is none of normalize, validate, " in said
+    assert said.endswith("; did you mean 'route'?")
+
+
+@pytest.mark.parametrize("color", [["--color", "always"], ["--color=always"]])
+def test_color_goes_before_the_command(hpplan: Runner, color: list[str]) -> None:
+    """Whoever saw --color in a help text is told that there is none."""
+    result = hpplan("validate", *color, "x.yaml")
+    assert (result.status, result.stdout) == (2, "")
+    said = " ".join(result.stderr.split())
+    assert said.endswith("--color goes before the command: hpplan --color WHEN validate …")

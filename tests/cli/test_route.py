@@ -158,6 +158,7 @@ def test_options_change_the_routes(hpplan: Runner) -> None:
     refused = hpplan("route", "batch.yaml", *MESH)
     assert refused.status == 1
     assert "HP431" in refused.stderr
+    assert "or set `pad: true`, or route with --pad" in refused.stderr
     assert rows(*MESH, "--pad") == 36
     Path("batch.yaml").write_text(WORKLOAD.partition("buckets")[0], encoding="utf-8")
     assigned = json.loads(

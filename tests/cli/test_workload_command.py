@@ -205,6 +205,16 @@ def test_custom_without_ids(hpplan: Runner, batch: str) -> None:
     assert "give --image-id and --video-id" in result.stderr
 
 
+def test_sizes_of_a_custom_family(hpplan: Runner) -> None:
+    """The size is named twice, and what to give instead of it is not."""
+    sample = {"text_tokens": 3, "images": [{"width": 64, "height": 48}]}
+    result = hpplan("workload", "-", "--model", "custom", stdin=json.dumps(sample).encode())
+    assert result.status == 1
+    assert "image 1, size 64x48: its rows do not follow from its size; " in result.stderr
+    assert "give them as `image_rows`, or with --set rows=N" in result.stderr
+    assert result.stderr.count("64x48") == 1
+
+
 def test_encoder_ranks_and_policy(hpplan: Runner, batch: str) -> None:
     """Buckets are filled for so many encoder ranks by the policy that is named."""
     result = hpplan("workload", batch, *CUSTOM, "--encoder-ranks", "2", "--assign", "round-robin")

@@ -41,5 +41,7 @@ class Custom(Family):
     def from_size(self, kind: Kind, size: Size) -> Runs:
         """Return `rows` for an image, and a run of them for each frame."""
         if self.rows < 1:
-            raise ValueError(f"the rows of a custom {kind} do not follow from its size {size}")
+            raise ValueError(
+                f"its rows do not follow from its size; give them as `{kind}_rows`, or with --set rows=N"
+            )
         return (self.rows,) * size.frames
