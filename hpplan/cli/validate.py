@@ -100,7 +100,8 @@ def command(
         _count(output, findings, output_format, output_file)
     if output_format in TEXT_FORMATS:
         output.flush()
-        output.note(_summary(findings, len(files)))
+        beside = sum(file is not None for file in (rules_file, strategies_file))
+        output.note(_summary(findings, len(files) + beside))
     fatal = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     return 1 if any(item.level in fatal for item in findings) else 0
 

@@ -220,6 +220,23 @@ def test_broken_rules_are_findings(hpplan: Runner, folder: Path) -> None:
     assert [item["code"] for item in json.loads(result.stdout)] == ["HP112", "HP002"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        (["clean.yaml"], "1 file."),
+        (["clean.yaml", "--rules", "rules.yaml"], "2 files."),
+        (["clean.yaml", "error.yaml", "--rules", "unparsable.yaml"], "3 files."),
+        (["error.yaml", "--rules", "unparsable.yaml", "--strategies", "rules.yaml"], "3 files."),
+    ],
+)
+def test_the_summary_counts_every_file(
+    hpplan: Runner, folder: Path, arguments: list[str], where: str
+) -> None:
+    """Findings in a rules file are counted among those of one plan."""
+    del folder
+    assert hpplan("validate", *arguments).stderr.splitlines()[-1].endswith(f" in {where}")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_no_escape_byte_in_a_pipe(folder: Path, format_name: str) -> None:
