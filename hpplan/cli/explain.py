@@ -68,10 +68,13 @@ def command(
 
         output.result(render_plan(found, terminal=sys.stdout.isatty(), color=color))
         return
+    from shutil import get_terminal_size
+
     from hpplan.reports.explain_fqn import render as render_fqn
 
     _check_fqn(found, fqn)
-    output.result(render_fqn(found, fqn, output.sources, color=color))
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    output.result(render_fqn(found, fqn, output.sources, color=color, width=width))
 
 
 def _subject(

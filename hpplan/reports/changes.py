@@ -58,11 +58,21 @@ def render_terminal(name: str, changes: Sequence[Change], *, color: bool, width:
             f"    {visible(field):<{widths[0]}}  {visible(before):<{widths[1]}} -> {visible(after)}"
             for field, before, after in fields
         ]
-        lines += wrap(visible(why), width, initial_indent="    ", subsequent_indent="    ", **_WHOLE_WORDS)
+        lines += wrap_sentence(visible(why), width, "    ")
     return "\n".join(lines) + "\n"
 
 
-_WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+def wrap_sentence(text: str, width: int, indent: str = "") -> list[str]:
+    """Return the lines of a sentence, indented and broken at blanks alone, so that names stay whole."""
+    return wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
 
 _Group = tuple[str, str, tuple[tuple[str, str, str], ...]]
 

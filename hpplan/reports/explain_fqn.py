@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hpplan.checks.forms import Forms
 from hpplan.documents.writer import dump_yaml
 from hpplan.plan.model import ENTRY_FIELDS, is_boundary
+from hpplan.reports.changes import wrap_sentence
 from hpplan.reports.concise import visible
 from hpplan.reports.explain_plan import in_mesh_order
 from hpplan.reports.paint import BOLD, paint
@@ -21,15 +22,19 @@ if TYPE_CHECKING:
     from hpplan.plan.model import Entry
 
 
-def render(subject: Subject, fqn: str, sources: Sources, *, color: bool = False) -> str:
+def render(
+    subject: Subject, fqn: str, sources: Sources, *, color: bool = False, width: int | None = None
+) -> str:
     """Return labelled lines, then the entry as YAML.
 
-    The FQN must have an entry or a class, or have been stripped of its class.
+    Sentences are wrapped at `width` columns, or (None) left whole. The FQN must
+    have an entry or a class, or have been stripped of its class.
     """
     entry = subject.plan.param_plan.get(fqn)
-    facts = (f"  {_headed(line, color=color)}" for line in _facts(subject, fqn, entry, sources))
-    lines = [paint(visible(fqn), BOLD, color=color), *facts]
-    text = "".join(f"{line}\n" for line in lines)
+    room = None if width is None else max(width - len(_INDENT) - _LABEL - 1, _LEAST_COLUMNS)
+    lines = _facts(subject, fqn, entry, sources, room)
+    facts = (f"{_INDENT}{_headed(line, color=color)}" for line in lines)
+    text = "".join(f"{line}\n" for line in (paint(visible(fqn), BOLD, color=color), *facts))
     if entry:
         text += "\n" + dump_yaml({fqn: entry}, {("*",): ENTRY_FIELDS})
     return text
@@ -41,7 +46,9 @@ def _headed(line: str, *, color: bool) -> str:
     return paint(label, BOLD, color=color and not label.isspace()) + line[_LABEL:]
 
 
-def _facts(subject: Subject, fqn: str, entry: Entry | None, sources: Sources) -> Iterator[str]:
+def _facts(
+    subject: Subject, fqn: str, entry: Entry | None, sources: Sources, room: int | None
+) -> Iterator[str]:
     class_name = subject.plan.boundary_classes.get(fqn)
     remembered = subject.facts.classes.get(fqn)
     yield _line("class", class_name or (f"none (was {remembered})" if remembered else "none"))
@@ -66,10 +73,10 @@ def _facts(subject: Subject, fqn: str, entry: Entry | None, sources: Sources) ->
                 )
             if not of_side:
                 yield _line(side, "nothing to redistribute")
-    yield from _normalizing(subject, fqn, sources)
+    yield from _normalizing(subject, fqn, sources, room)
 
 
-def _normalizing(subject: Subject, fqn: str, sources: Sources) -> Iterator[str]:
+def _normalizing(subject: Subject, fqn: str, sources: Sources, room: int | None) -> Iterator[str]:
     record = subject.plan.stripped.get(fqn)
     if record is not None:
         yield _line("stripped", f"earlier, by {record['pass']}")
@@ -82,7 +89,9 @@ def _normalizing(subject: Subject, fqn: str, sources: Sources) -> Iterator[str]:
         yield _line("normalizing", f"{change.cause.pass_name}: {_change(change)}")
         if change.cause != seen:
             seen = change.cause
-            yield _line("", change.cause.why)
+            why = visible(change.cause.why)
+            sentence = [why] if room is None else wrap_sentence(why, room)
+            yield from (_line("", part) for part in sentence)
             yield from _cause_lines(change.cause.rule, change.cause.pattern, change.cause.below)
             yield from _where(subject, change.cause, sources)
 
@@ -124,5 +133,10 @@ def _line(label: str, text: str) -> str:
     return f"{label:<{_LABEL}} {visible(text)}".rstrip()
 
 
+_INDENT = "  "
+
 _LABEL = 12
 """Columns of a label."""
+
+_LEAST_COLUMNS = 20
+"""Of a sentence, on a terminal however narrow."""

@@ -290,6 +290,26 @@ def test_names_come_whole_at_any_width(
     assert [line[2:] for line in lines if line.startswith("  model.")] == names
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_sentences_fit_a_terminal(hpplan: Runner, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """Sentences run over the edge of a terminal, or what a pipe gets depends on one."""
+    arguments = ("explain", "plan.yaml", "l.1.mlp", "--rules", "rules.yaml")
+    monkeypatch.setenv("COLUMNS", str(width))
+    piped = hpplan(*arguments).stdout
+    with monkeypatch.context() as on_a_terminal:
+        on_a_terminal.setattr("sys.stdout.isatty", lambda: True)
+        shown = hpplan("--color", "never", *arguments).stdout
+    why = next(line for line in piped.splitlines() if len(line) > 150)
+    assert why not in shown
+    lines = shown.splitlines()
+    first = next(at for at, line in enumerate(lines) if why.startswith(line) and line.startswith(" " * 15))
+    last = next(at for at, line in enumerate(lines) if at > first and line.split()[0] == "rule")
+    assert all(line.startswith(" " * 15) for line in lines[first:last])
+    assert all(len(line) <= width or " " not in line.strip() for line in lines[first:last])
+    assert " ".join(line.strip() for line in lines[first:last]) == why.strip()
+    assert [*lines[:first], why, *lines[last:]] == piped.splitlines()
+
+
 def test_colour_only_where_asked(hpplan: Runner) -> None:
     """The flag alone colours a pipe; what it colours is the same text."""
     for arguments in (["HP211"], ["plan.yaml"], ["plan.yaml", "l.0.mlp"]):
