@@ -31,6 +31,8 @@ def _exactly(fields: Mapping[str, CoreSchema], *, optional: tuple[str, ...] = ()
         },
         extra_behavior="forbid",
         strict=True,
+        # pydantic 2.10 leaves this out of the JSON Schema by itself.
+        metadata={"pydantic_js_updates": {"additionalProperties": False}},
     )
 
 
