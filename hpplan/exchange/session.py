@@ -18,6 +18,7 @@ from hpplan import __version__
 from hpplan.errors import ExecutionBroken, UnusableRequest
 from hpplan.exchange.deadman import Deadman
 from hpplan.exchange.ledger import Ledger, PeersFailed, first_line, seconds
+from hpplan.routing.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -161,12 +162,10 @@ class Session:
         """Break off on all ranks where notes are missing, naming the ranks that did not write them."""
         if not missing:
             return
-        names = [name.rpartition("/")[2] for name in missing]
-        reason = (
-            f"{'ranks' if len(names) > 1 else 'rank'} {', '.join(names)} did not {failing_to} "
-            f"within {self.ledger.timeout:g} s"
-        )
-        here = next(rank for rank in self.ledger.ranks if str(rank) not in names)
+        ranks = [int(name.rpartition("/")[2]) for name in missing]
+        who = listed("rank", ranks, len(ranks))
+        reason = f"{who} did not {failing_to} within {self.ledger.timeout:g} s"
+        here = next(rank for rank in self.ledger.ranks if rank not in ranks)
         raise PeersFailed(self.ledger.declare(reason, speaker=here))
 
     def start(self, backend: Backend) -> torch.device:
