@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,9 @@ _HOMES = {
 NO_TORCH = "PyTorch, which is not installed; in the folder of hpplan, type: python -m pip install '.[exec]'"
 """What is needed and how to come by it, for messages."""
 
+NO_NUMPY = "Failed to initialize NumPy"
+"""How a warning of torch begins that nobody here has to hear."""
+
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any export
     """Import an export, and torch with it, when it is first asked for.
@@ -44,7 +48,10 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any export
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        home = import_module(_HOMES[name])
+        with warnings.catch_warnings():
+            # torch warns, once, where there is no NumPy; nothing here needs it.
+            warnings.filterwarnings("ignore", message=NO_NUMPY)
+            home = import_module(_HOMES[name])
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hpplan.diagnostics import Place
 from hpplan.errors import INTERRUPTED_STATUS, ExecutionBroken, HpplanError, InvalidInput, UnusableRequest
-from hpplan.exchange import NO_TORCH
+from hpplan.exchange import NO_NUMPY, NO_TORCH
 from hpplan.exchange.deadman import end_orphan
 from hpplan.exchange.termination import Terminated, Termination
 from hpplan.routing.mesh import check_world_size
@@ -105,7 +105,7 @@ def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
     # What torch logs about lost sockets drowns the one message; it reads this when it is imported.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
     # torch warns on every rank where there is no NumPy; nothing here needs it.
-    warnings.filterwarnings("ignore", message="Failed to initialize NumPy")
+    warnings.filterwarnings("ignore", message=NO_NUMPY)
     with Termination() as termination:
         try:
             worker = _Worker(job, settings, termination)

@@ -57,3 +57,15 @@ def test_mesh_of_the_library_is_no_option() -> None:
 def test_small_bandwidths_keep_their_digits(size: int, milliseconds: float | None, expected: float) -> None:
     """A small exchange has a bandwidth too, and not 0.0001 GB/s."""
     assert _bandwidth(size, milliseconds) == expected
+
+
+def test_torch_without_numpy_does_not_warn() -> None:
+    """A package that hpplan does not use is asked for in the terminal of everybody who imports it."""
+    program = (
+        "import sys\n"
+        "sys.modules['numpy'] = None\n"  # as if it were not installed
+        "from hpplan.exchange import FeatureExchange, ExchangeGroup\n"
+        "import torch.distributed"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=60)
+    assert done.stderr == b""
