@@ -131,6 +131,11 @@ class Sources:
         """Remember a document; one of the same name takes the place of the earlier one."""
         self._sources[source.name] = source
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the documents that were read."""
+        return tuple(self._sources)
+
     def get(self, name: str) -> Source | None:
         """Return the document called `name`, if it was read."""
         return self._sources.get(name)

@@ -1,8 +1,7 @@
-"""Findings as a JUnit report: a test suite for each file, a failed test case for each finding."""
+"""Findings as a JUnit report: a suite for each file, a failed case for each finding, or one that passed."""
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
@@ -18,34 +17,31 @@ if TYPE_CHECKING:
 
 
 def render(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
-    """Return the report; where nothing was found, it has one test case, which passed."""
-    findings = locate(diagnostics, sources)
-    suites = [
-        _suite(name, list(group))
-        for name, group in groupby(findings, key=lambda finding: finding.diagnostic.place.document)
-    ] or [_PASSED]
-    count = len(findings)
+    """Return the report: of every document that was read, and of what is named in a finding."""
+    findings: dict[str, list[Finding]] = {name: [] for name in sources.names}
+    for finding in locate(diagnostics, sources):
+        findings.setdefault(finding.diagnostic.place.document, []).append(finding)
+    suites = [_suite(name, found) for name, found in sorted(findings.items())] or [_suite("hpplan", [])]
+    failures = sum(map(len, findings.values()))
+    tests = sum(len(found) or 1 for found in findings.values()) or 1
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
-        f'<testsuites name="hpplan" tests="{count or 1}" failures="{count}" errors="0">\n'
+        f'<testsuites name="hpplan" tests="{tests}" failures="{failures}" errors="0">\n'
         f"{''.join(suites)}</testsuites>\n"
     )
-
-
-_PASSED = (
-    '  <testsuite name="hpplan" tests="1" failures="0" errors="0">\n'
-    '    <testcase name="no findings" classname="hpplan" time="0"/>\n'
-    "  </testsuite>\n"
-)
 
 
 def _suite(name: str, findings: list[Finding]) -> str:
     count = len(findings)
     cases = "".join(_case(name, finding) for finding in findings)
     return (
-        f'  <testsuite name={_attribute(name)} tests="{count}" failures="{count}" errors="0">\n'
-        f"{cases}  </testsuite>\n"
+        f'  <testsuite name={_attribute(name)} tests="{count or 1}" failures="{count}" errors="0">\n'
+        f"{cases or _passed(name)}  </testsuite>\n"
     )
+
+
+def _passed(name: str) -> str:
+    return f'    <testcase name="no findings" classname={_attribute(name)} time="0"/>\n'
 
 
 def _case(name: str, finding: Finding) -> str:

@@ -100,6 +100,24 @@ def test_junit_follows_its_schema(name: str) -> None:
     assert data["@failures"] == len(findings)
 
 
+def test_junit_has_a_passed_case_for_a_clean_file() -> None:
+    """A file without findings looks as if nobody had checked it, and a dashboard forgets it."""
+    sources = Sources()
+    for name in ("b.yaml", "a.yaml", "c&d.yaml"):
+        sources.add(Source(name, "a: 1\n", "yaml"))
+    report = ET.fromstring(renderer("junit")([Diagnostic(CODE, "wrong", Place("b.yaml"))] * 2, sources))  # noqa: S314 - our own report
+    assert (report.get("tests"), report.get("failures")) == ("4", "2")
+    assert [
+        (case.get("classname"), case.get("name"), case.find("failure") is None)
+        for case in report.iter("testcase")
+    ] == [
+        ("a.yaml", "no findings", True),
+        ("b.yaml", "HP999 made-up 1:1", False),
+        ("b.yaml", "HP999 made-up 1:1", False),
+        ("c&d.yaml", "no findings", True),
+    ]
+
+
 def test_junit_escapes_what_xml_cannot_hold() -> None:
     """A control character or a bracket from a plan would make the whole report unreadable."""
     text = renderer("junit")(*one('a\x00b <c> & "d" \x1b[31m \ud800'))
