@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from hpplan.errors import HpplanError
     from hpplan.exchange.job import Job
     from hpplan.exchange.worker import Outcome, Settings
-    from hpplan.reports.screen import Screen
     from hpplan.routing.routes import RoutingTable
 
 
@@ -142,7 +141,7 @@ def _work(
 
         if report is not None and report != "-":
             replace_file(report, exec_json.render(data))
-        output.result(exec_json.render(data) if report == "-" else exec_table.render(data, _screen(output)))
+        output.result(exec_json.render(data) if report == "-" else exec_table.render(data, output.screen()))
 
     with progress_bar("exchanging", shown=job.rank == 0, color=output.use_color(sys.stderr)) as bar:
         outcome = run_worker(
@@ -260,13 +259,3 @@ def _show_mismatches(output: Output, report: dict[str, Any], path: str) -> None:
     output.error(InvalidInput(found))
     if report["mismatch_count"] > len(found):
         output.note(f"… and {report['mismatch_count'] - len(found):,} more")
-
-
-def _screen(output: Output) -> Screen:
-    import shutil
-
-    from hpplan.reports.screen import Screen
-
-    if not sys.stdout.isatty():
-        return Screen(color=False)
-    return Screen(shutil.get_terminal_size().columns, output.use_color(sys.stdout))

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from hpplan.documents.source import Sources
     from hpplan.errors import HpplanError
+    from hpplan.reports.screen import Screen
 
 
 _PIECE = 1 << 20
 """Characters of a long result that are in memory at a time."""
+
+
+_PLAIN = str.maketrans({"─": "-", "…": "...", "░": ".", "▒": ":", "▓": "*", "█": "#"})
+"""What hpplan draws with, for terminals that cannot show it."""
 
 
 class Output:
@@ -33,6 +38,7 @@ class Output:
         # A parent may have closed a stream; Python then has None in its place.
         sys.stdout = sys.stdout or _nowhere()
         sys.stderr = sys.stderr or _nowhere()
+        _believe_the_locale()
 
     @property
     def sources(self) -> Sources:
@@ -118,6 +124,16 @@ class Output:
             while text := result.read(_PIECE):
                 write_text(sys.stdout, text)
 
+    def screen(self, output_file: str | None = None) -> Screen:
+        """Return where a result goes: the terminal, a pipe, or a file."""
+        from shutil import get_terminal_size
+
+        from hpplan.reports.screen import Screen
+
+        if output_file not in {None, "-"} or not sys.stdout.isatty():
+            return Screen()
+        return Screen(get_terminal_size().columns, self.use_color(sys.stdout))
+
     def use_color(self, stream: TextIO) -> bool:
         """Whether to colour what people read on `stream`.
 
@@ -137,11 +153,27 @@ def write_text(stream: TextIO, text: str) -> None:
     if buffer is None:
         stream.write(text)
         return
-    encoding = (stream.encoding or "utf-8") if stream.isatty() else "utf-8"
     stream.flush()
-    # Lone surrogates (undecodable file names) have no UTF-8 form, so they are escaped as well.
-    buffer.write(text.encode(encoding, errors="backslashreplace"))
+    buffer.write(_encoded(text, (stream.encoding or "utf-8") if stream.isatty() else "utf-8"))
     buffer.flush()
+
+
+def _believe_the_locale() -> None:
+    """Have terminals take ASCII in the locale C, for which Python chooses UTF-8."""
+    chosen = os.environ.get("PYTHONIOENCODING") or os.environ.get("PYTHONUTF8")
+    if os.environ.get("LC_ALL") in {"C", "POSIX"} and not chosen:
+        for stream in (sys.stdout, sys.stderr):
+            if stream.isatty() and hasattr(stream, "reconfigure"):
+                stream.reconfigure(encoding="ascii", errors="backslashreplace")
+
+
+def _encoded(text: str, encoding: str) -> bytes:
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError:
+        # Lone surrogates (undecodable file names) have no UTF-8 form, so they are escaped as well.
+        plain = text if encoding == "utf-8" else text.translate(_PLAIN)
+        return plain.encode(encoding, errors="backslashreplace")
 
 
 def _nowhere() -> TextIO:

@@ -111,7 +111,7 @@ def command(
     found = read_route_input(output, path, routing, several=True)
     if not comparing:
         _check_links(links, chosen, rank, export, several=bool(found.micro_batches))
-    screen = _screen(output, output_file)
+    screen = output.screen(output_file)
     if found.micro_batches:
         _only_statistics({"--rank": rank is not None, "--export": export is not None, "--compare": comparing})
         from hpplan.cli.route_analyses import statistics_text
@@ -239,19 +239,6 @@ def _check_bandwidth(bandwidth: float, option: str) -> None:
         raise click.BadParameter(
             f"{bandwidth} GB/s is no link's; take {_SLOWEST:g} to {_FASTEST:g}.", param_hint=f"'{option}'"
         )
-
-
-def _screen(output: Output, output_file: str | None) -> Screen:
-    import shutil
-
-    from hpplan.reports.screen import Screen
-
-    stream = sys.stdout
-    if output_file not in {None, "-"} or not stream.isatty():
-        return Screen(color=False)
-    encoding = (stream.encoding or "").lower().replace("-", "")
-    width = shutil.get_terminal_size().columns
-    return Screen(width, output.use_color(stream), unicode=encoding.startswith("utf"))
 
 
 def _export(

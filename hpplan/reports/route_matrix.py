@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.reports.route_blocks import fold_ranks, shown_parents
+from hpplan.reports.screen import SHADES
 
 if TYPE_CHECKING:
     from hpplan.reports.route_view import RouteView
@@ -24,11 +25,10 @@ def shaded_matrix(view: RouteView, screen: Screen) -> str:
     labels, kind, dp = blocks.labels, blocks.kind, view.table.mesh.dp
     whose = f" of one of {dp} replicas, all alike" if view.alike and dp > 1 else ""
     title = f"Rows from {kind} (line) to {kind} (column){blocks.numbered}{whose}"
-    largest, shades = max(map(max, matrix)), screen.shades
-    top = len(shades) - 1
+    largest, top = max(map(max, matrix)), len(SHADES) - 1
 
     def shade(rows: int) -> str:
-        return shades[-(-rows * top // largest)] if rows else shades[0]
+        return SHADES[-(-rows * top // largest)] if rows else SHADES[0]
 
     label = max(map(len, labels))
     count = len(labels)
@@ -48,7 +48,7 @@ def shaded_matrix(view: RouteView, screen: Screen) -> str:
         for name, row in zip(labels, matrix, strict=True):
             lines.append((name.rjust(label) + "  " + "".join(shade(rows) * each for rows in row)).rstrip())
     steps = (
-        [f"{shades[level]} up to {largest * level // top:,}" for level in range(1, top + 1)]
+        [f"{SHADES[level]} up to {largest * level // top:,}" for level in range(1, top + 1)]
         if largest
         else []
     )

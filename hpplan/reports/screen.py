@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SHADES = " ░▒▓█"
-PLAIN_SHADES = " .:*#"
+"""From nothing to the most."""
 
 _BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=(?:[kMGTP]?B|[um]?s|GB/s)\b)")
 """A blank that belongs to a figure."""
@@ -27,7 +27,6 @@ class Screen:
 
     width: int | None = None
     color: bool = False
-    unicode: bool = True
 
     def table(
         self, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()
@@ -42,7 +41,6 @@ class Screen:
             width=self.width,
             color=self.color,
             right=right,
-            unicode=self.unicode,
         )
 
     def facts(self, facts: Sequence[tuple[str, str]]) -> str:
@@ -73,8 +71,3 @@ class Screen:
     def fits(self, columns: int) -> bool:
         """Whether a line of so many columns stays whole."""
         return self.width is None or columns <= self.width
-
-    @property
-    def shades(self) -> str:
-        """Five characters, from nothing to the most."""
-        return SHADES if self.unicode else PLAIN_SHADES

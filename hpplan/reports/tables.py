@@ -43,7 +43,6 @@ def terminal_table(
     width: int,
     color: bool = False,
     right: Sequence[int] = (),
-    unicode: bool = True,
 ) -> str:
     """Return a ruled table for a terminal of `width` columns; nothing is cut, and no figure is broken.
 
@@ -64,7 +63,7 @@ def terminal_table(
         places = list(zip(columns, widths, strict=True))
         head, *body = ([(line[column], wide, column in right) for column, wide in places] for line in lines)
         text += [f"\x1b[1m{line}\x1b[0m" if color else line for line in _spelled(head)]
-        text.append(("─" if unicode else "-") * (sum(widths) + _GAP * (len(widths) - 1)))
+        text.append("─" * (sum(widths) + _GAP * (len(widths) - 1)))
         for cells in body:
             text += _spelled(cells)
         text.append("")

@@ -1,0 +1,81 @@
+"""What people see on a terminal: of 80 columns, and of an encoding that cannot show everything."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from fcntl import ioctl
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hpplan.cli.output import _encoded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def on_a_terminal(*arguments: str, columns: int = 80, **environment: str) -> tuple[int, str]:
+    """Run hpplan on a terminal; return its status, and what it wrote to either stream."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "PYTHON"))}
+    with subprocess.Popen(
+        [sys.executable, "-m", "hpplan", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env={**inherited, "TERM": "xterm", **environment},
+    ) as process:
+        os.close(theirs)
+        written = b""
+        try:
+            while piece := os.read(ours, 65536):
+                written += piece
+        except OSError:  # how the end of a terminal reads on Linux
+            pass
+    os.close(ours)
+    return process.returncode, written.decode().replace("\r\n", "\n")
+
+
+ASCII = [{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"PYTHONIOENCODING": "ascii"}]
+
+
+@pytest.mark.parametrize("environment", ASCII, ids=str)
+def test_a_terminal_that_shows_ascii(root: Path, environment: dict[str, str]) -> None:
+    """Rules and shades come out as escapes, or as what such a terminal takes them for."""
+    plan = str(root / "sample_plans" / "qwen3_vl_30b_a3b.yaml")
+    status, text = on_a_terminal("--color", "never", "route", plan, **environment)
+    assert status == 0
+    assert text.isascii()
+    assert "\\u" not in text
+    assert re.search("^-{60,80}$", text, re.MULTILINE)
+    assert re.search("blank: none, . up to [0-9,]+, : up to [0-9,]+,\\n?[* ]+up to", text)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_terminal_that_shows_everything(root: Path) -> None:
+    """Where nothing says what the terminal shows, people would look at ASCII for no reason."""
+    plan = str(root / "sample_plans" / "qwen3_vl_30b_a3b.yaml")
+    for environment in ({}, {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C", "PYTHONIOENCODING": "utf-8"}):
+        assert "─────" in on_a_terminal("route", plan, **environment)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "shown"),
+    [
+        ("── ░▒▓█ … é", "ascii", b"-- .:*# ... \\xe9"),
+        ("── … é", "latin-1", b"-- ... \xe9"),
+        ("… é ──", "cp1252", b"... \xe9 --"),  # all or nothing, lest a column of a table moves
+        ("… é", "cp1252", b"\x85 \xe9"),
+        ("… \udcff", "utf-8", b"\xe2\x80\xa6 \\udcff"),
+    ],
+)
+def test_what_an_encoding_lacks(text: str, encoding: str, shown: bytes) -> None:
+    """What hpplan draws with has a plain form in every encoding, and what documents hold an escape."""
+    assert _encoded(text, encoding) == shown
