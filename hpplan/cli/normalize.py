@@ -298,15 +298,18 @@ def _compare(
         if text != source.text or source.has_mark:
             status = 1
             output.result(
-                _unified_diff(source, text) if diff else _would_change(output, source.name, base, run.after)
+                _unified_diff(output, source, text)
+                if diff
+                else _would_change(output, source.name, base, run.after)
             )
     return status
 
 
-def _unified_diff(source: Source, text: str) -> str:
+def _unified_diff(output: Output, source: Source, text: str) -> str:
     from hpplan.reports.unified_diff import render
 
-    return render(source.text, text, source.name, f"{source.name} (normalized)")
+    color = output.use_color(sys.stdout)
+    return render(source.text, text, source.name, f"{source.name} (normalized)", color=color)
 
 
 def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:

@@ -7,13 +7,18 @@ from collections import Counter
 from difflib import Match, SequenceMatcher
 from typing import TYPE_CHECKING
 
+from hpplan.reports.paint import BOLD, CYAN, GREEN, RED, paint
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _CONTEXT = 3
 
 
-def render(before: str, after: str, before_name: str, after_name: str) -> str:
+_STYLES = {"@": CYAN, "-": RED, "+": GREEN}
+
+
+def render(before: str, after: str, before_name: str, after_name: str, *, color: bool = False) -> str:
     """Return the unified diff that would turn one text into the other; nothing where they are equal."""
     old, new = _lines(before), _lines(after)
     lines = [
@@ -21,8 +26,15 @@ def render(before: str, after: str, before_name: str, after_name: str) -> str:
     ]
     if not lines:
         return ""
-    ended = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-    return f"--- {before_name}\n+++ {after_name}\n" + "".join(ended)
+    names = (paint(name, BOLD, color=color) for name in (f"--- {before_name}", f"+++ {after_name}"))
+    return "".join(f"{line}\n" for line in (*names, *(_shown(line, color=color) for line in lines)))
+
+
+def _shown(line: str, *, color: bool) -> str:
+    """Return a line of a hunk, in the colour of its sign, less its line feed."""
+    text = line.removesuffix("\n")
+    shown = paint(text, _STYLES[line[0]], color=color) if line[0] in _STYLES else text
+    return shown if line.endswith("\n") else f"{shown}\n\\ No newline at end of file"
 
 
 def _lines(text: str) -> list[str]:

@@ -43,6 +43,16 @@ def on_a_terminal(*arguments: str, columns: int = 80, **environment: str) -> tup
     return process.returncode, written.decode().replace("\r\n", "\n")
 
 
+def test_a_diff_is_coloured_where_people_look(root: Path) -> None:
+    """Without colour the few changed lines of a plan drown among the others."""
+    plan = str(root / "sample_plans" / "qwen3_vl_30b_a3b.yaml")
+    status, text = on_a_terminal("normalize", plan, "--diff")
+    assert status == 1
+    assert "\x1b[31m-" in text
+    assert "\x1b[32m+normalization:\x1b[0m\n" in text
+    assert "\x1b" not in on_a_terminal("normalize", plan, "--diff", NO_COLOR="1")[1]
+
+
 ASCII = [{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"PYTHONIOENCODING": "ascii"}]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import unified_diff
 
 import pytest
@@ -31,6 +32,24 @@ def applied(diff: str, old: list[str]) -> list[str]:
             if line.startswith(" "):
                 result.append(line[1:])
     return result + old[at:]
+
+
+def test_colour() -> None:
+    """A removed line that begins with dashes is taken for the name of a file, or a colour runs on."""
+    old, new = "a\n-- b\nc", "a\n\nc\nd\n"
+    colored = (
+        "\x1b[1m--- old\x1b[0m\n"
+        "\x1b[1m+++ new\x1b[0m\n"
+        "\x1b[36m@@ -1,3 +1,4 @@\x1b[0m\n"
+        " a\n"
+        "\x1b[31m--- b\x1b[0m\n"
+        "\x1b[31m-c\x1b[0m\n\\ No newline at end of file\n"
+        "\x1b[32m+\x1b[0m\n"
+        "\x1b[32m+c\x1b[0m\n"
+        "\x1b[32m+d\x1b[0m\n"
+    )
+    assert render(old, new, "old", "new", color=True) == colored
+    assert render(old, new, "old", "new") == re.sub("\x1b\\[[0-9]+m", "", colored)
 
 
 @given(lines, lines)
