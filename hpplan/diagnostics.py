@@ -34,6 +34,12 @@ class Code:
     severity: Severity
     doc: str
 
+    @property
+    def summary(self) -> str:
+        """The first sentence of `doc`, which says what the code finds."""
+        text = " ".join(self.doc.partition("\n")[2].split())
+        return text[: text.find(". ") + 1] or text
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

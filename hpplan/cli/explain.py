@@ -15,40 +15,54 @@ from hpplan.cli.inputs import only_one_standard_input, rule_options
 if TYPE_CHECKING:
     from hpplan.checks.subject import Subject
     from hpplan.cli.output import Output
+    from hpplan.diagnostics import Code
 
 
-@click.command("explain", short_help="Explain a code, a plan, or one module of a plan.")
-@click.argument("subject", metavar="CODE|PLAN", shell_complete=complete_code_or_file)
+@click.command("explain", short_help="Explain a code, a plan, or one module of a plan; list all codes.")
+@click.argument("subject", required=False, metavar="CODE|PLAN", shell_complete=complete_code_or_file)
 @click.argument("fqn", required=False)
 @rule_options
 @click.option(
     "--mesh", "mesh_text", metavar="AXES", help="Take the active axes of this mesh, such as dp=2,cp=2,tp=4."
 )
+@click.option(
+    "--all", "all_codes", is_flag=True, help="List every code, with its severity and what it finds."
+)
+@click.option(
+    "--format", "format_name", type=click.Choice(["text", "json"]), help="Format of codes. Default: text."
+)
 @click.pass_obj
 def command(
     output: Output,
-    subject: str,
+    subject: str | None,
     fqn: str | None,
     rules_file: str | None,
     strategies_file: str | None,
     model_type: str | None,
     mesh_text: str | None,
+    format_name: str | None,
+    *,
+    all_codes: bool,
 ) -> None:
-    """Explain a code, a plan, or one module of a plan.
+    """Explain a code, a plan, or one module of a plan; list all codes.
 
     With a CODE (its id or name): what it finds, why it hurts, an example, and
-    what to do. With a PLAN: its boundaries by class and form, and the
+    what to do. With --all: a line for each code. With a PLAN: its boundaries by class and form, and the
     collectives of one forward. With a PLAN and an FQN: the module's entry,
     class and form, the collectives on each side, and what normalizing does to
     it and why.
     """
     from hpplan.checks.registry import find_code
 
-    color = output.use_color(sys.stdout)
-    code = find_code(subject)
-    if code is not None and fqn is not None and not os.path.exists(subject):  # noqa: PTH110 - pathlib takes longer to import
+    if all_codes and subject is not None:
+        raise click.UsageError(f"--all lists every code; leave out '{subject}', or --all")
+    if not all_codes and subject is None:
+        raise click.UsageError("give a CODE or a PLAN, or --all for a list of the codes")
+    code = None if subject is None else find_code(subject)
+    if code is not None and fqn is not None and not os.path.exists(str(subject)):  # noqa: PTH110 - pathlib takes longer to import
         raise click.UsageError(f"{code.id} is a code, and a code takes no FQN; leave out '{fqn}'")
-    if code is not None and fqn is None:
+    if subject is None or (code is not None and fqn is None):
+        said = "--all lists codes" if code is None else f"{code.id} is a code"
         for option, value in (
             ("--rules", rules_file),
             ("--strategies", strategies_file),
@@ -56,25 +70,35 @@ def command(
             ("--mesh", mesh_text),
         ):
             if value is not None:
-                raise click.UsageError(f"{code.id} is a code, and {option} is about a plan; leave it out")
-        from hpplan.reports.explain_code import render as render_code
-
-        output.result(render_code(code, color=color))
+                raise click.UsageError(f"{said}, and {option} is about a plan; leave it out")
+        output.result(_codes(output, code, as_json=format_name == "json"))
         return
+    if format_name is not None:
+        raise click.UsageError("--format is for codes, and a plan is explained in text; leave it out")
     only_one_standard_input((subject, rules_file, strategies_file))
+    screen, color = output.screen(), output.use_color(sys.stdout)
     found = _subject(output, subject, rules_file, strategies_file, model_type, mesh_text)
     if fqn is None:
         from hpplan.reports.explain_plan import render as render_plan
 
-        output.result(render_plan(found, terminal=sys.stdout.isatty(), color=color))
+        output.result(render_plan(found, terminal=screen.width is not None, color=color))
         return
-    from shutil import get_terminal_size
-
     from hpplan.reports.explain_fqn import render as render_fqn
 
     _check_fqn(found, fqn)
-    width = get_terminal_size().columns if sys.stdout.isatty() else None
-    output.result(render_fqn(found, fqn, output.sources, color=color, width=width))
+    output.result(render_fqn(found, fqn, output.sources, color=color, width=screen.width))
+
+
+def _codes(output: Output, code: Code | None, *, as_json: bool) -> str:
+    """Return one code, or a list of all."""
+    from hpplan.checks.registry import all_codes
+    from hpplan.reports.explain_code import render, render_json, render_table
+
+    if as_json:
+        return render_json(code or all_codes())
+    if code is None:
+        return render_table(all_codes(), output.screen())
+    return render(code, color=output.use_color(sys.stdout))
 
 
 def _subject(
@@ -110,7 +134,7 @@ def _no_such_code(text: str) -> str | None:
     from hpplan.checks.registry import all_codes
 
     if re.fullmatch("(?i)hp[0-9]+", text):
-        return f"There is no code {text.upper()}."
+        return f"There is no code {text.upper()}. `hpplan explain --all` lists them."
     near = nearest_field(text.lower(), [code.name for code in all_codes()])
     return f"There is neither a file nor a code called '{text}'. Did you mean {near}?" if near else None
 

@@ -34,6 +34,7 @@ def test_documentation(code: Code) -> None:
     assert code.severity in SEVERITIES
     assert code.name == code.name.lower()
     assert " " not in code.name
+    assert code.summary.endswith(".")
 
 
 def test_every_layer_is_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,7 @@ def test_codes(hpplan: Runner, code: Code) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("HP999", "Error: There is no code HP999.\n"),
+        ("HP999", "Error: There is no code HP999. `hpplan explain --all` lists them.\n"),
         (
             "dp-placemen",
             "Error: There is neither a file nor a code called 'dp-placemen'. Did you mean dp-placement?\n",
@@ -82,6 +83,51 @@ def test_codes(hpplan: Runner, code: Code) -> None:
 def test_neither_code_nor_plan(hpplan: Runner, text: str, message: str) -> None:
     """A misspelt code must not be reported as a missing file."""
     assert hpplan("explain", text) == (2, "", message)
+
+
+def test_all_codes(hpplan: Runner) -> None:
+    """Whoever writes a gate, or looks for the code of something, has no list to look into."""
+    result = hpplan("explain", "--all")
+    assert result.status == 0
+    title, headers, *lines = result.stdout.splitlines()
+    assert title == f"{len(lines)} codes; `hpplan explain CODE` tells all about one"
+    assert headers.split() == ["code", "severity", "name", "what", "it", "finds"]
+    assert [line.split()[0] for line in lines] == [code.id for code in all_codes()]
+    assert (
+        "HP211  error     class-contracts-differ      "
+        "Two boundaries of one class whose entries differ in something other than `params`."
+    ) in lines
+
+
+def test_codes_as_data(hpplan: Runner) -> None:
+    """A table for people is no list for a program."""
+    listed = json.loads(hpplan("explain", "--all", "--format", "json").stdout)
+    assert [one["code"] for one in listed] == [code.id for code in all_codes()]
+    code = json.loads(hpplan("explain", "dp-placement", "--format", "json").stdout)
+    assert code in listed
+    assert code["code"] == "HP205"
+    assert code["severity"] == "error"
+    assert code["summary"] == "A placement other than `R` along `dp`, of a parameter or of an activation."
+    assert code["doc"].startswith("## What it finds\nA placement other than `R` along `dp`")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give a CODE or a PLAN, or --all for a list of the codes"),
+        (("--all", "HP211"), "--all lists every code; leave out 'HP211', or --all"),
+        (("--all", "--mesh", "cp=2"), "--all lists codes, and --mesh is about a plan; leave it out"),
+        (
+            ("plan.yaml", "--format", "json"),
+            "--format is for codes, and a plan is explained in text; leave it out",
+        ),
+    ],
+)
+def test_calls_that_mean_nothing(hpplan: Runner, arguments: tuple[str, ...], message: str) -> None:
+    """Half of what somebody typed is left out without a word."""
+    result = hpplan("explain", *arguments)
+    assert (result.status, result.stdout) == (2, "")
+    assert message in result.stderr
 
 
 def test_a_code_takes_no_module(hpplan: Runner) -> None:
