@@ -306,10 +306,12 @@ def _compare(
 
 
 def _unified_diff(output: Output, source: Source, text: str) -> str:
+    from hpplan.documents.streams import BOM
     from hpplan.reports.unified_diff import render
 
+    before = (BOM if source.has_mark else "") + source.text
     color = output.use_color(sys.stdout)
-    return render(source.text, text, source.name, f"{source.name} (normalized)", color=color)
+    return render(before, text, source.name, f"{source.name} (normalized)", color=color)
 
 
 def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:

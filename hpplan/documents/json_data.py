@@ -19,7 +19,6 @@ from hpplan.documents.codes import (
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.json_steps import json_steps
 from hpplan.documents.limits import MAX_DEPTH
-from hpplan.documents.scalars import MAX_DIGITS
 from hpplan.documents.steps import CLOSE, MAPPING, SCALAR
 from hpplan.errors import InvalidInput
 
@@ -67,17 +66,16 @@ def looks_like_json(text: str) -> bool:
 def beyond_trailing_commas(source: Source) -> Diagnostic | None:
     """Return what keeps a text from being JSON but commas before closing brackets, if anything does.
 
-    YAML allows such commas, so of a text that is not YAML either they are not what is wrong.
+    YAML allows such commas, so of a text that is not YAML either they are not what is wrong. Raises
+    InvalidInput for what JSON lacks, such as NaN, in a text that is JSON but for such commas.
     """
     without = _TEXT_OR_TRAILING_COMMA.sub(
         lambda found: " " if found.group() == "," else found.group(), source.text
     )
     try:
-        json.loads(without)
-    except json.JSONDecodeError as error:
-        return _syntax_failure(source, error, without)
-    except (RecursionError, ValueError):
-        pass
+        load_json(replace(source, text=without))
+    except NotJsonError as error:
+        return error.finding
     return None
 
 
@@ -88,52 +86,69 @@ def load_json(source: Source) -> Data:
     duplicate keys, NaN and infinities, numbers that are too large, unpaired
     surrogates and too deep nesting.
     """
-    text = source.text
-    suspect = False
-
-    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal suspect
-        data = dict(pairs)
-        if len(data) != len(pairs):
-            suspect = True
-        return data
-
-    def constant(_name: str) -> None:
-        nonlocal suspect
-        suspect = True
-
-    def fraction(spelled: str) -> float:
-        nonlocal suspect
-        number = float(spelled)
-        if number in {float("inf"), float("-inf")}:
-            suspect = True
-        return number
-
-    decoder = json.JSONDecoder(object_pairs_hook=mapping, parse_constant=constant, parse_float=fraction)
+    decoding = _Decoding()
     data: Data = None
     try:
         with collector_paused():
-            data = decoder.decode(text)
-    except (RecursionError, ValueError) as error:
+            data = decoding.decode(source.text)
+    except (json.JSONDecodeError, RecursionError) as error:
         raise _refusal(source, error) from None
-    if suspect or re.search(_SURROGATE_ESCAPE, text) or _is_too_deep(data):
+    if decoding.suspect or re.search(_SURROGATE_ESCAPE, source.text) or _is_too_deep(data):
         findings = list(_findings(source))
         if findings:
             raise InvalidInput(findings)
     return data
 
 
-def _refusal(source: Source, error: RecursionError | ValueError) -> NotJsonError | InvalidInput:
+class _Decoding:
+    """The standard library's decoder, and whether it met what it should not let through."""
+
+    def __init__(self) -> None:
+        self.suspect = False
+
+    def decode(self, text: str) -> Data:
+        hooks: dict[str, Any] = {
+            "object_pairs_hook": self._mapping,
+            "parse_constant": self._constant,
+            "parse_float": self._fraction,
+        }
+        try:
+            return json.loads(text, **hooks)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:
+            # A number is too large; what follows it need not be JSON at all.
+            return json.loads(text, **hooks, parse_int=self._whole)
+
+    def _mapping(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        data = dict(pairs)
+        if len(data) != len(pairs):
+            self.suspect = True
+        return data
+
+    def _constant(self, _name: str) -> None:
+        self.suspect = True
+
+    def _fraction(self, spelled: str) -> float:
+        number = float(spelled)
+        if number in {float("inf"), float("-inf")}:
+            self.suspect = True
+        return number
+
+    def _whole(self, spelled: str) -> int:
+        self.suspect = self.suspect or _is_too_large(spelled)
+        return 0
+
+
+def _refusal(source: Source, error: RecursionError | json.JSONDecodeError) -> NotJsonError | InvalidInput:
     """Return what to raise for what the decoder raised; how deep it goes depends on Python's version."""
     if isinstance(error, json.JSONDecodeError) and not _opens_too_deep(source.text, error.pos):
-        return NotJsonError(_syntax_failure(source, error, source.text))
-    problem = _TOO_LARGE if type(error) is ValueError else _TOO_DEEP
-    return InvalidInput(list(_findings(source)) or [Diagnostic(*problem, Place(source.name))])
+        return NotJsonError(_syntax_failure(source, error))
+    return InvalidInput(list(_findings(source)) or [Diagnostic(*_TOO_DEEP, Place(source.name))])
 
 
-def _syntax_failure(source: Source, error: json.JSONDecodeError, text: str) -> Diagnostic:
-    """Return what is wrong in a text that has every character where the source has it."""
-    index = error.pos
+def _syntax_failure(source: Source, error: json.JSONDecodeError) -> Diagnostic:
+    text, index = source.text, error.pos
     if "trailing comma" in error.msg:
         # Python 3.13 points at the comma, older ones at the bracket.
         index = len(text) - len(text[index + 1 :].lstrip())
@@ -249,5 +264,13 @@ def _number_problem(text: str, index: int) -> tuple[Code, str] | None:
     if found.group(1) or found.group(2):
         too_large = float(spelled) in {float("inf"), float("-inf")}
     else:
-        too_large = len(spelled) > MAX_DIGITS
+        too_large = _is_too_large(spelled)
     return _TOO_LARGE if too_large else None
+
+
+def _is_too_large(whole: str) -> bool:
+    try:
+        int(whole)
+    except ValueError:
+        return True
+    return False

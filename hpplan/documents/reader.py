@@ -70,18 +70,16 @@ def parse_document(raw: bytes, name: str, sources: Sources | None = None) -> Doc
         )
     from hpplan.documents.yaml_data import load_yaml
 
+    if sources is not None:
+        sources.add(source)
     try:
         data = load_yaml(source)
     except InvalidInput as invalid:
-        if failure is not None and _means_json(text, invalid):
-            from hpplan.documents.json_data import beyond_trailing_commas
-
-            raise InvalidInput([beyond_trailing_commas(source) or failure]) from None
-        if sources is not None:
-            sources.add(source)
-        raise
-    if sources is not None:
-        sources.add(source)
+        if failure is None or not _means_json(text, invalid):
+            raise
+        raise InvalidInput([_beyond_trailing_commas(source) or failure]) from None
+    if failure is not None:
+        _beyond_trailing_commas(source)
     return _top(source, data)
 
 
@@ -92,6 +90,13 @@ def _means_json(text: str, invalid: InvalidInput) -> bool:
 
     not_yaml = {YAML_SYNTAX, UNPRINTABLE_CHARACTER}
     return any(item.code in not_yaml for item in invalid.diagnostics) and looks_like_json(text)
+
+
+def _beyond_trailing_commas(source: Source) -> Diagnostic | None:
+    """Look for what is wrong with a text if it is JSON but for commas that YAML allows."""
+    from hpplan.documents.json_data import beyond_trailing_commas, looks_like_json
+
+    return beyond_trailing_commas(source) if looks_like_json(source.text) else None
 
 
 def _top(source: Source, data: Data) -> Document:

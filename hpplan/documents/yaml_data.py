@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from yaml.error import YAMLError
@@ -26,7 +27,7 @@ from hpplan.documents.yaml_tags import collection_problem, tagged_scalar
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from hpplan.diagnostics import Path
     from hpplan.documents.source import Source
@@ -76,8 +77,9 @@ def load_yaml(source: Source) -> Data:
     """
     check_printable(source)
     builder, data = _built(source)
-    if builder.findings or builder.plain.too_large:
-        raise InvalidInput([*builder.findings, *_too_large(source, builder.plain.too_large)])
+    if builder.findings or builder.duplicates or builder.plain.too_large:
+        duplicates = _duplicates(source, builder.duplicates)
+        raise InvalidInput([*builder.findings, *duplicates, *_too_large(source, builder.plain.too_large)])
     return data
 
 
@@ -95,6 +97,21 @@ def _built(source: Source, *, slow: bool = False) -> tuple[_Builder, Data]:
     except _StopError:
         pass
     return builder, data
+
+
+def _duplicates(source: Source, found: dict[int, Path]) -> Iterator[Diagnostic]:
+    """Yield a finding for each key that was found a second time, by where it is in the text."""
+    if not found:
+        return
+    from hpplan.documents.yaml_steps import first_keys
+
+    first = first_keys(source.text, found)
+    for index, path in found.items():
+        place = Place(source.name, path, on_key=True, position=source.position(index))
+        position = source.position(first.get(index, index))
+        related = replace(place, position=position, note="first given here")
+        message = f"the key {path[-1]!r} is given twice in one mapping"
+        yield Diagnostic(codes.DUPLICATE_KEY, message, place, related=(related,))
 
 
 def _too_large(source: Source, spelled: set[str]) -> list[Diagnostic]:
@@ -138,6 +155,7 @@ class _Builder:
     def __init__(self, source: Source, *, slow: bool = False) -> None:
         self.source = source
         self.findings: list[Diagnostic] = []
+        self.duplicates: dict[int, Path] = {}
         self.plain = PlainScalars()
         self.anchors: dict[str, _Anchored] = {}
         self.path: list[Any] = []
@@ -188,11 +206,10 @@ class _Builder:
         *,
         hint: str | None = None,
         at: int | None = None,
-        related: tuple[Place, ...] = (),
     ) -> None:
         index = event.start_mark.index if at is None else at
         place = Place(self.source.name, self.named_path(), position=self.source.position(index))
-        self.findings.append(Diagnostic(code, message, place, hint, related))
+        self.findings.append(Diagnostic(code, message, place, hint))
 
     def named_path(self) -> Path:
         """Return where the builder is; a key that is not allowed has no name there."""
@@ -285,12 +302,7 @@ class _Builder:
 
     def duplicate(self, key: Key, event: Event) -> None:
         name = "<<" if key is _Merge else key
-        self.path.append(name)
-        first = Place(self.source.name, self.named_path(), on_key=True, note="first given here")
-        self.report(
-            codes.DUPLICATE_KEY, f"the key {name!r} is given twice in one mapping", event, related=(first,)
-        )
-        self.path.pop()
+        self.duplicates[event.start_mark.index] = (*self.named_path(), name)
 
     def any_key(self, event: Event, kind: type, depth: int) -> Key:
         """Build a key that may be anything; a merge key gives `_Merge`."""

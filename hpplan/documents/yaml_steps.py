@@ -21,6 +21,8 @@ from hpplan.documents.steps import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
 from hpplan.documents.yaml_parser import open_parser
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from hpplan.documents.steps import Step, Steps
     from hpplan.documents.yaml_parser import Event
 
@@ -43,6 +45,29 @@ def yaml_steps(text: str) -> Steps:
                 walk.pass_over(open_nodes=1 if step[0] in _OPENINGS.values() else 0)
     except YAMLError:
         return
+
+
+def first_keys(text: str, repeated: Container[int]) -> dict[int, int]:
+    """Return, for each index in `repeated` where a key is, that of the first key like it in its mapping."""
+    first: dict[int, int] = {}
+    keys_of: list[dict[tuple[str, str | None], int] | None] = []
+    expects_key: list[bool] = []
+    for step, index, name in yaml_steps(text):
+        if step == CLOSE:
+            keys_of.pop()
+            expects_key.pop()
+            continue
+        keys = keys_of[-1] if keys_of and expects_key[-1] else None
+        if keys_of:
+            expects_key[-1] = keys_of[-1] is not None and not expects_key[-1]
+        if step in _OPENINGS.values():
+            keys_of.append({} if step == MAPPING else None)
+            expects_key.append(step == MAPPING)
+        elif keys is not None:
+            earliest = keys.setdefault((step, name), index)
+            if index in repeated:
+                first[index] = earliest
+    return first
 
 
 class _Walk:

@@ -10,11 +10,12 @@ from hpplan.passes.strip import strip_boundaries
 from hpplan.plan.fqn import matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from hpplan.passes.change import Change
-    from hpplan.passes.facts import EpRule, Facts
+    from hpplan.passes.facts import Facts
     from hpplan.plan.model import Plan
+    from hpplan.plan.strategies import Strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +30,28 @@ class EpStrip:
     name: ClassVar[str] = "ep-strip"
 
     def apply(self, plan: Plan, facts: Facts) -> tuple[Plan, list[Change]]:
-        """Strip; each strategy's patterns reach only below its own targets."""
-        # The first cause of an FQN is the one on record, so the order must not depend on that of the rules.
-        rules = sorted(facts.ep_rules, key=lambda item: (item.strategy.target, item.patterns))
-        targets = [found for item in rules for found in _targets(item, facts)]
+        """Strip; each strategy's patterns reach only below its own targets.
+
+        Of several causes the first by target of the rule, then by FQN, then by pattern is the one on
+        record: neither the order of rules and patterns nor how rules share them shows.
+        """
+        patterns: dict[Strategy, set[str]] = {}
+        for item in facts.ep_rules:
+            patterns.setdefault(item.strategy, set()).update(item.patterns)
         causes: dict[str, Cause] = {}
-        for fqn, cause, _ in targets:
-            causes.setdefault(fqn, cause)
-        for fqn, _, item in targets:
-            for below, cause in _owned(fqn, item, facts):
-                causes.setdefault(below, cause)
-        return strip_boundaries(plan, causes)
+        owned: dict[str, Cause] = {}
+        for strategy in sorted(patterns, key=lambda strategy: strategy.target):
+            targets = _targets(strategy, sorted(patterns[strategy]), facts)
+            for fqn in sorted(targets):
+                causes.setdefault(fqn, targets[fqn])
+                for below, cause in _owned(fqn, strategy, facts):
+                    owned.setdefault(below, cause)
+        return strip_boundaries(plan, owned | causes)
 
 
-def _targets(item: EpRule, facts: Facts) -> Iterator[tuple[str, Cause, EpRule]]:
-    strategy = item.strategy
-    for pattern in sorted(item.patterns):
+def _targets(strategy: Strategy, patterns: Sequence[str], facts: Facts) -> dict[str, Cause]:
+    causes: dict[str, Cause] = {}
+    for pattern in patterns:
         cause = Cause(
             EpStrip.name,
             f"The rule for {strategy.target} matches it with '{pattern}', and its class "
@@ -55,11 +62,11 @@ def _targets(item: EpRule, facts: Facts) -> Iterator[tuple[str, Cause, EpRule]]:
         for fqn in facts.names.matching(pattern):
             # The class of a target that was stripped earlier is on record: what joined it since is found.
             if facts.classes.get(fqn) == strategy.target_class:
-                yield fqn, cause, item
+                causes.setdefault(fqn, cause)
+    return causes
 
 
-def _owned(target: str, item: EpRule, facts: Facts) -> Iterator[tuple[str, Cause]]:
-    strategy = item.strategy
+def _owned(target: str, strategy: Strategy, facts: Facts) -> Iterator[tuple[str, Cause]]:
     if not strategy.strip_boundary_subpatterns:
         return
     patterns = [

@@ -243,6 +243,17 @@ def test_diff(hpplan: Runner) -> None:
     )
 
 
+def test_diff_of_a_byte_order_mark(hpplan: Runner, plan: Path) -> None:
+    """--diff ends with 1 and shows nothing where the byte order mark alone would go."""
+    plan.write_bytes(b"\xef\xbb\xbf" + BARE.encode())
+    result = hpplan("normalize", "plan.yaml", "--diff")
+    assert result.status == 1
+    assert result.stdout == (
+        "--- plan.yaml\n+++ plan.yaml (normalized)\n@@ -1,4 +1,4 @@\n-\ufeff# a plan\n+# a plan\n"
+        " boundary_classes:\n   model.layers.10.mlp: DeepseekV3MLP\n param_plan:\n"
+    )
+
+
 @pytest.mark.usefixtures("plan")
 def test_changes(hpplan: Runner) -> None:
     """--changes leaves out a change or its reason, or prints the plan as well."""

@@ -67,6 +67,7 @@ FAULTS: list[tuple[str, bytes, Faults]] = [
         [(2, 2, "HP004"), (2, 206, "HP009")],
     ),
     ("5,000 brackets in YAML", b"a: 1\na: 2\nb: " + b"[" * 5000, [(2, 1, "HP004"), (3, 203, "HP009")]),
+    ("5,000 brackets behind a duplicate", b"a: 1\na: " + b"[" * 5000, [(2, 203, "HP009")]),
     ("undefined alias", b"a: *b\nc: &b 1\n", [(1, 4, "HP011")]),
     ("alias of itself", b"a: &a\n  b: [*a]\n", [(2, 7, "HP012")]),
     ("merge of itself", b"a: &a\n  <<: *a\n", [(2, 7, "HP012")]),
@@ -117,6 +118,28 @@ FAULTS: list[tuple[str, bytes, Faults]] = [
     ("columns after wide characters", "\N{GRINNING FACE}\xe4: {a: b: c}\n".encode(), [(1, 10, "HP002")]),
     ("columns after a byte order mark", b"\xef\xbb\xbfa: b: c\n", [(1, 5, "HP002")]),
     ("lines that end in CR LF", b"a: 1\r\nb: 2\r\nb: 3\r\n", [(3, 1, "HP004")]),
+    (
+        "a number of 5,000 digits before a bracket too many",
+        b'{"a": ' + b"9" * 5000 + b"}}",
+        [(1, 5008, "HP003")],
+    ),
+    ("a number of 5,000 digits before a colon", b'{"a": ' + b"9" * 5000 + b": 1}", [(1, 5007, "HP003")]),
+    (
+        "a number of 5,000 digits in JSON that is whole",
+        b'{"a": 1,\n"b": ' + b"9" * 5000 + b"}",
+        [(2, 6, "HP019")],
+    ),
+    (
+        "negative numbers of 4,300 and of 4,301 digits",
+        b'{"a": -' + b"9" * 4300 + b',\n"b": -' + b"9" * 4301 + b"}",
+        [(2, 6, "HP019")],
+    ),
+    ("NaN in JSON with a comma too many", b'{"x": NaN,}', [(1, 7, "HP018")]),
+    (
+        "infinities and half a pair in JSON with commas too many",
+        b'{"x": [Infinity, "a",],\n"y": -Infinity, "z": 1,\n}',
+        [(1, 8, "HP018"), (2, 6, "HP018")],
+    ),
     ("lines that end in CR", b"a: 1\rb: 2\rb: 3\r", [(3, 1, "HP004")]),
     ("line separators are not line ends", "a: 'x\u2028\u2029\x85y'\na: 1\n".encode(), [(2, 1, "HP004")]),
 ]
@@ -173,6 +196,45 @@ def test_duplicates_name_the_first_one() -> None:
         (finding,) = caught.value.diagnostics
         assert sources.positions(finding.related)[finding.related[0]] == (3, 3)
         assert finding.place.path == ("a", "b")
+
+
+@pytest.mark.parametrize("libyaml", [True, False], ids=["libyaml", "pure"])
+def test_duplicates_below_duplicates_name_the_first_one(
+    libyaml: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first key of the same name would be looked for below another parent than the second one's."""
+    monkeypatch.setattr(yaml_parser, "USE_LIBYAML", libyaml)
+    raw = b"""\
+a:
+  b: 1
+a:
+  ? [b]
+  : {b: 0}
+  b: 2
+  <<: {c: 1}
+  &k b: 3
+  <<: {d: 1}
+  *k : 4
+destinations: {0: [1]}
+destinations: {00: [2], 0: [3], '0': [4]}
+"""
+    sources = Sources()
+    with pytest.raises(InvalidInput) as caught:
+        parse_document(raw, "plan.yaml", sources)
+    found = [
+        (*position, *sources.positions(item.related)[item.related[0]])
+        for item, position in sources.resolve(caught.value.diagnostics)
+        if item.code is codes.DUPLICATE_KEY
+    ]
+    assert found == [
+        (3, 1, 1, 1),
+        (8, 3, 6, 3),
+        (9, 3, 7, 3),
+        (10, 3, 6, 3),
+        (12, 1, 11, 1),
+        (12, 25, 12, 16),
+        (12, 33, 12, 16),
+    ]
 
 
 def test_json_output_refuses_what_json_lacks() -> None:

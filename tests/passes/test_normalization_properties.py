@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -213,13 +214,76 @@ def test_one_pass_at_a_time(plan: dict[str, Any], rules: list[dict[str, Any]]) -
     assert one_by_one == at_once
 
 
+def test_order_of_patterns() -> None:
+    """Which of two rules' patterns is on record depends on the order of other patterns of one of them."""
+    plan = {
+        "boundary_classes": {"a.1.mlp": "DeepseekV3MoE", "mlp": "DeepseekV3MoE"},
+        "param_plan": {"a.1.mlp.shared_experts": {"is_boundary": True}},
+    }
+    found = []
+    for first in (["a.*", "*"], ["*", "a.*"]):
+        rules = [{"match": match, "local_compute_fn": [*STRATEGIES][1]} for match in (first, "*.mlp")]
+        found.append(recorded(plan, rules)["normalization"]["stripped"])
+        assert {fqn: cause["pattern"] for fqn, cause in found[-1].items()} == {
+            "a.1.mlp": "*",
+            "a.1.mlp.shared_experts": "shared_experts",
+            "mlp": "*",
+        }
+    assert found[0] == found[1]
+
+
 @given(plans(), rule_lists, st.data())
+@settings(max_examples=200)
 def test_order_does_not_matter(
     plan: dict[str, Any], rules: list[dict[str, Any]], data: st.DataObject
 ) -> None:
-    """The order of keys or of rules shows in the bytes that are written, record included."""
-    other = recorded(shuffled(plan, data), data.draw(st.permutations(rules)))
+    """The order of keys, of rules or of patterns, or how rules share them, shows in what is written."""
+    others: list[dict[str, Any]] = []
+    for rule in data.draw(st.permutations(rules)):
+        match = rule["match"]
+        matches = match if isinstance(match, str) else data.draw(st.permutations(match))
+        apart = isinstance(match, list) and data.draw(st.booleans())
+        others += ({**rule, "match": one} for one in (matches if apart else [matches]))
+    other = recorded(shuffled(plan, data), others)
     assert dump_yaml(other, KEY_ORDER) == dump_yaml(recorded(plan, rules), KEY_ORDER)
+
+
+@given(plans(), rule_lists)
+def test_the_cause_on_record(plan: dict[str, Any], rules: list[dict[str, Any]]) -> None:
+    """Of several patterns or targets that strip a module, another than the first by name is on record."""
+    plan.pop("normalization", None)
+    known = {**STRATEGIES, **OWN}
+    sized = plan.get("parallel_dims", {}).get("ep_size", 1) > 1
+    said = [
+        (rule["local_compute_fn"], pattern)
+        for rule in rules
+        if rule["local_compute_fn"] in known and ("when" not in rule or sized)
+        for pattern in ([rule["match"]] if isinstance(rule["match"], str) else rule["match"])
+    ]
+    fqns = {*plan["boundary_classes"], *plan["param_plan"]}
+    targets = [
+        (rule, fqn, pattern)
+        for rule, pattern in said
+        for fqn in fqns
+        if plan["boundary_classes"].get(fqn) == known[rule][0] and fnmatchcase(fqn, pattern)
+    ]
+    owned = [
+        (rule, above, pattern, fqn)
+        for rule, above, _ in targets
+        for fqn in plan["param_plan"]
+        for pattern in known[rule][1]
+        if fqn.startswith(f"{above}.") and fnmatchcase(fqn[len(above) + 1 :], pattern)
+    ]
+    stripped = recorded(plan, rules).get("normalization", {}).get("stripped", {})
+    for fqn, found in stripped.items():
+        first: tuple[str, ...]
+        if "below" in found:
+            first = min((rule, above, pattern) for rule, above, pattern, at in owned if at == fqn)
+        elif "rule" in found:
+            first = min((rule, pattern) for rule, at, pattern in targets if at == fqn)
+        else:
+            continue
+        assert tuple(found[name] for name in ("rule", "below", "pattern") if name in found) == first
 
 
 @given(plans(), rule_lists)

@@ -143,6 +143,8 @@ def test_placeholders_without_an_image() -> None:
         ({"text_tokens": 1, "images": [{"width": 0, "height": 5}]}, "at least 1"),
         ({"text_tokens": 1, "videos": [{"width": 5, "height": 5}]}, "video 1 needs `frames`"),
         ({"text_tokens": 1, "videos": [{"width": 5, "height": 5, "frames": 1, "fps": 0}]}, "above 0"),
+        ({"text_tokens": 1, "videos": [{"width": 5, "height": 5, "frames": 1, "fps": 10**400}]}, "fps"),
+        ({"text_tokens": 1, "videos": [{"width": 5, "height": 5, "frames": 1, "fps": 5e-324}]}, "fps"),
         ({"text_tokens": 1, "images": [{"width": 5000, "height": 5}]}, "aspect ratio above 200"),
         ({"input_ids": [1], "image_grid_thw": 5}, "`image_grid_thw` must be a list"),
         ({"input_ids": [1], "image_grid_thw": [[1, 2]]}, "must be [t, h, w]"),

@@ -31,6 +31,10 @@ MOST_RUNS = 1_000_000
 """Runs of all images and videos of one sample."""
 
 
+_SLOWEST, _FASTEST = 1e-6, 1e6
+"""Frames a second; beyond them a time in seconds may be no number any more."""
+
+
 class Findings:
     """What is wrong with one record, each message starting with the sample's name."""
 
@@ -145,6 +149,8 @@ def _of_sizes(
         def runs(size: Size = size) -> Runs:
             _check_numbers(size[:3])
             _check_frames(size.frames)
+            if not _SLOWEST <= size.fps <= _FASTEST:
+                raise ValueError("`fps` must be from 0.000001 to 1,000,000")
             return family.from_size(kind, size)
 
         feature = _feature(kind, index, f"size {size}", (name, index), runs, findings)
