@@ -148,13 +148,18 @@ class Output:
 
 
 def write_text(stream: TextIO, text: str) -> None:
-    """Write UTF-8 whatever the locale; a terminal gets what its encoding can show."""
+    """Write UTF-8 whatever the locale; a terminal gets what its encoding can show, and nothing to obey."""
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(text)
         return
     stream.flush()
-    buffer.write(_encoded(text, (stream.encoding or "utf-8") if stream.isatty() else "utf-8"))
+    encoding = "utf-8"
+    if stream.isatty():
+        from hpplan.reports.concise import on_terminal
+
+        text, encoding = on_terminal(text), stream.encoding or encoding
+    buffer.write(_encoded(text, encoding))
     buffer.flush()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from hpplan.reports.paint import BOLD, SEVERITY_COLORS, paint
 
@@ -44,6 +45,14 @@ def visible(text: str) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
         for character in text
     )
+
+
+def on_terminal(text: str) -> str:
+    """Return text as a terminal may get it: as it is but for escapes, apart from line breaks, tabs and colours."""
+    return _NOT_PLAIN.sub(lambda found: found[1] or visible(found[0]), text)
+
+
+_NOT_PLAIN: Final = re.compile(r"(\x1b\[[0-9;]*m)|[^\t\n -~]")
 
 
 def visible_lines(text: str) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from difflib import Match, SequenceMatcher
 from typing import TYPE_CHECKING
 
+from hpplan.reports.concise import on_terminal, visible
 from hpplan.reports.paint import BOLD, CYAN, GREEN, RED, paint
 
 if TYPE_CHECKING:
@@ -19,20 +20,26 @@ _STYLES = {"@": CYAN, "-": RED, "+": GREEN}
 
 
 def render(before: str, after: str, before_name: str, after_name: str, *, color: bool = False) -> str:
-    """Return the unified diff that would turn one text into the other; nothing where they are equal."""
+    """Return the unified diff that would turn one text into the other; nothing where they are equal.
+
+    In colour it is for people, and control characters come out as escapes.
+    """
     old, new = _lines(before), _lines(after)
     lines = [
         line for group in _Matcher(old, new).get_grouped_opcodes(_CONTEXT) for line in _hunk(group, old, new)
     ]
     if not lines:
         return ""
-    names = (paint(name, BOLD, color=color) for name in (f"--- {before_name}", f"+++ {after_name}"))
-    return "".join(f"{line}\n" for line in (*names, *(_shown(line, color=color) for line in lines)))
+    names = (f"--- {visible(before_name)}", f"+++ {visible(after_name)}")
+    heads = (paint(name, BOLD, color=color) for name in names)
+    return "".join(f"{line}\n" for line in (*heads, *(_shown(line, color=color) for line in lines)))
 
 
 def _shown(line: str, *, color: bool) -> str:
     """Return a line of a hunk, in the colour of its sign, less its line feed."""
     text = line.removesuffix("\n")
+    if color:
+        text = on_terminal(text)
     shown = paint(text, _STYLES[line[0]], color=color) if line[0] in _STYLES else text
     return shown if line.endswith("\n") else f"{shown}\n\\ No newline at end of file"
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
+import re
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -129,3 +134,46 @@ def test_control_characters_in_messages_are_escaped(hpplan: Runner) -> None:
         assert result.status == 2
         assert "\x1b" not in result.stderr
     assert "Cannot read miss\\x1b[31m:" in hpplan("normalize", "miss\x1b[31m").stderr
+
+
+def on_a_terminal(*arguments: str) -> str:
+    """Return what a terminal gets from a run of the command line."""
+    ours, theirs = pty.openpty()
+    with open(ours, "rb", buffering=0) as terminal:  # noqa: PTH123 - a descriptor
+        command = [sys.executable, "-m", "hpplan", *arguments]
+        process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        found = b""
+        with suppress(OSError):  # what reading raises once the other end is closed
+            while piece := terminal.read(1 << 16):
+                found += piece
+        process.wait(timeout=30)
+    return found.decode().replace("\r\n", "\n")
+
+
+HIDING = "\x7f\x85\x9b31m\xa0\xad\u061c\u200b\u200e\u2028\u2029\u202e\u2066\u2069\ufeff\U000e0041"
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--diff",), ("--format", "json"), ("--print-after", "all", "--check")]
+)
+def test_no_control_character_reaches_a_terminal(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Text of a document that is printed as it is retitles the terminal, turns lines around or hides them."""
+    path = tmp_path / f"plan{HIDING}.json"
+    fields = {"boundary_classes": {}, "param_plan": {}, "x": HIDING, f"x{HIDING}": "\x1b[8m"}
+    path.write_text("\ufeff" + json.dumps(fields, ensure_ascii=False), encoding="utf-8")
+    found = on_a_terminal("--color", "always", "normalize", str(path), *arguments)
+    assert "\\u202e" in found.lower()
+    left = re.sub(r"\x1b\[[0-9;]*m", "", found)
+    assert [one for one in left if not one.isprintable() and one != "\n"] == []
+
+
+def test_a_diff_on_a_pipe_is_left_as_it_is(hpplan: Runner, tmp_path: Path) -> None:
+    """Nobody could apply a diff in which characters are escaped that are none in the file."""
+    path = tmp_path / "plan.json"
+    fields = {"boundary_classes": {}, "param_plan": {}, "x": HIDING}
+    path.write_text(json.dumps(fields, ensure_ascii=False), encoding="utf-8")
+    assert HIDING in hpplan("normalize", str(path), "--diff").stdout
+    shown = hpplan("--color", "always", "normalize", str(path), "--diff").stdout
+    assert "\\u202e" in shown
+    assert set(HIDING) & set(shown) == {"3", "1", "m"}
