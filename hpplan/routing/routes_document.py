@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
+from hpplan.routing.fit import check_fit
 from hpplan.routing.mesh import mesh_from_data
 from hpplan.routing.route_codes import DIGEST_MISMATCH, ROUTES_DIFFER
 from hpplan.routing.routes import plan_routes
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hpplan.documents.reader import Document
+    from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.workload import Workload
 
 _NOWHERE = Place("routes")
 """Where findings are about data that no document has."""
@@ -45,13 +48,16 @@ def routes_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> Routin
     mesh = mesh_from_data(data["mesh"], place.at("mesh"))
     where = place.at("workload")
     workload = load_workload(data["workload"], where)
+    problems = list(_check_count(data, mesh, place))
     try:
         assigned = load_workload(_with_buckets(data, mesh.dp), where)
-        planned = plan_routes(mesh, assigned, data["granularity"])
+        problems += check_fit(mesh, assigned)
     except InvalidInput as error:
-        raise InvalidInput([_in_parents(found) for found in error.diagnostics]) from None
-    table = replace(planned, workload=workload)
-    problems = [*_check_parents(data, table, place)]
+        problems += error.diagnostics
+    if problems:
+        raise InvalidInput(map(_in_parents, problems))
+    table = replace(plan_routes(mesh, assigned, data["granularity"]), workload=workload)
+    problems = [*_check_parents(data, table, place), *_check_buckets(workload, table)]
     if data["mode"] != table.mode.name:
         problems.append(
             Diagnostic(ROUTES_DIFFER, f"this mesh has the mode {table.mode.name}", place.at("mode"))
@@ -104,25 +110,36 @@ def _in_parents(finding: Diagnostic) -> Diagnostic:
     """Move a finding about buckets to where they stand: in `parents`, and not in the workload."""
 
     def moved(place: Place) -> Place:
-        start, *path = place.path or ("",)
-        number = path[1] if path[:1] == ["replicas"] else 0
-        rest = path[2:] if path[:1] == ["replicas"] else path
-        if start != "workload" or rest[:1] != ["buckets"]:
-            return place
-        return replace(place, path=("parents", number, *rest))
+        match place.path:
+            case ("workload", "buckets", *rest):
+                return replace(place, path=("parents", 0, "buckets", *rest))
+            case ("workload", "replicas", number, "buckets", *rest):
+                return replace(place, path=("parents", number, "buckets", *rest))
+        return place
 
     return replace(finding, place=moved(finding.place), related=tuple(map(moved, finding.related)))
 
 
+def _check_count(data: Mapping[str, Any], mesh: Mesh, place: Place) -> Iterator[Diagnostic]:
+    count = len(data["parents"])
+    if count != mesh.dp:
+        message = f"the table has {plural(count, 'parent')}, and the mesh {mesh.dp:,}"
+        yield Diagnostic(ROUTES_DIFFER, message, place.at("parents"))
+
+
+def _check_buckets(workload: Workload, table: RoutingTable) -> Iterator[Diagnostic]:
+    """Yield a finding where the workload gives other buckets than the parents that run it have."""
+    for number, batch in enumerate(workload.batches):
+        planned = table.parents[number].routes.item_ids
+        if batch.buckets is not None and batch.buckets != planned:
+            given, routed = ([list(bucket) for bucket in buckets] for buckets in (batch.buckets, planned))
+            yield _first_difference(given, routed, batch.place.at("buckets"), "the parents have")
+
+
 def _check_parents(data: Mapping[str, Any], table: RoutingTable, place: Place) -> Iterator[Diagnostic]:
-    parents = data["parents"]
     where = place.at("parents")
-    if len(parents) != len(table.parents):
-        message = f"the table has {plural(len(parents), 'parent')}, and the mesh {len(table.parents)}"
-        yield Diagnostic(ROUTES_DIFFER, message, where)
-        return
     written: dict[int, dict[str, Any]] = {}
-    for index, (found, parent) in enumerate(zip(parents, table.parents, strict=True)):
+    for index, (found, parent) in enumerate(zip(data["parents"], table.parents, strict=True)):
         shared = written.get(id(parent.routes))
         if shared is None:
             shared = written[id(parent.routes)] = parent_data(parent)
@@ -132,7 +149,12 @@ def _check_parents(data: Mapping[str, Any], table: RoutingTable, place: Place) -
                 yield _first_difference(found[name], planned[name], where.at(index, name))
 
 
-def _first_difference(found: Any, planned: Any, place: Place) -> Diagnostic:  # noqa: ANN401 - any field
+def _first_difference(
+    found: Any,  # noqa: ANN401 - any field
+    planned: Any,  # noqa: ANN401 - the same
+    place: Place,
+    who: str = "mesh and workload give",
+) -> Diagnostic:
     """Return a finding at the first element that differs."""
     if isinstance(found, dict):
         key = next(key for key in chain(found, planned) if found.get(key) != planned.get(key))
@@ -144,7 +166,7 @@ def _first_difference(found: Any, planned: Any, place: Place) -> Diagnostic:  # 
         here = place.at(index)
     return Diagnostic(
         ROUTES_DIFFER,
-        f"mesh and workload give {_spell(belongs)} here, not {_spell(is_there)}",
+        f"{who} {_spell(belongs)} here, not {_spell(is_there)}",
         here,
         hint="make the table again with `hpplan route`",
     )

@@ -152,6 +152,31 @@ def test_changed_tables_are_refused(
     assert sorted((one.code.name, one.place.path) for one in raised.value.diagnostics) == sorted(expected)
 
 
+def test_replicas_that_are_not_those_of_the_mesh() -> None:
+    """A table whose mesh, parents and replicas have three numbers ends in a traceback."""
+    data = {"sequence": {"length": 32}, "replicas": [{"items": []}, {"items": []}]}
+    written = json.loads(json.dumps(plan_routes(parse_mesh("dp=2,cp=2"), load_workload(data)).to_data()))
+    written["workload"]["replicas"].pop()
+    written["parents"].append(written["parents"][0])
+    with pytest.raises(InvalidInput) as raised:
+        routes_from_data(written, Place("t"))
+    assert [(one.code.name, one.place.path) for one in raised.value.diagnostics] == [
+        ("routes-differ", ("parents",)),
+        ("replica-count-mismatch", ("workload", "replicas")),
+    ]
+
+
+def test_a_workload_with_other_buckets_than_the_parents() -> None:
+    """The buckets that people read are not those that run, and nothing says so."""
+    data = json.loads(json.dumps(routes_to_data(table(buckets=[[4], [1], [], []]))))
+    data["workload"]["buckets"] = [[4], [], [1], []]
+    with pytest.raises(InvalidInput) as raised:
+        routes_from_data(data, Place("t"))
+    (found,) = raised.value.diagnostics
+    assert (found.code.name, found.place.path) == ("routes-differ", ("workload", "buckets", 1))
+    assert found.message == "the parents have [1] here, not []"
+
+
 def test_buckets_of_replicas_are_found_in_their_parent() -> None:
     """What is wrong with one replica's buckets is shown in another's, or in the workload that has none."""
     replica = {"items": [{"item_id": 4, "batch_index": 0, "decoder_token_start": 5, "output_rows": 10}]}

@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from mutated_tables import failures
 
 from hpplan.diagnostics import Place
 from hpplan.errors import InvalidInput
@@ -86,6 +87,11 @@ def test_junk_in_a_table(path: tuple[Any, ...], value: object) -> None:
         assert error.diagnostics  # noqa: PT017 - most values are refused, and some say the same as before
     else:
         assert table.digest == TABLE["digest"]
+
+
+def test_a_field_that_disagrees_with_another() -> None:
+    """A table with one field changed ends in a traceback, or is run as if it were sound."""
+    assert list(failures(step=11)) == []
 
 
 @given(text=st.text(alphabet="pdctesx=,0123456789 -", max_size=20) | st.text(max_size=8))
