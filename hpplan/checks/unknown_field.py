@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.nearest import nearest_field
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.documents.schema_reference import SCHEMA_FIELD
 from hpplan.plan.model import ENTRY_FIELDS, PLAN_SCHEMA, TOP_LEVEL_FIELDS
 from hpplan.plan.rules import RULE_SCHEMA, RULES_OF_PLAN, RULES_SCHEMA, TARGET_FIELDS, rules_field
 from hpplan.plan.strategies import STRATEGY_SCHEMA
@@ -24,7 +25,8 @@ UNKNOWN_FIELD = Code(
     """\
 ## What it finds
 A field of the plan, of an entry, of `parallel_dims`, of a rule or of a strategy that has no meaning. A
-top-level field that begins with `x-` is left alone: it is a place for YAML anchors.
+top-level field that begins with `x-` is left alone: it is a place for YAML anchors. So is `$schema`,
+which is for editors.
 
 ## Why it hurts
 Nobody reads it. If it is a spelling mistake, what it was meant to say is not said: with `in_dest`
@@ -52,7 +54,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield the unknown fields of a plan, whatever shape its data has."""
     data, place = subject.plan.data, subject.plan.place
     for name in data:
-        if name not in TOP_LEVEL_FIELDS and not name.startswith("x-"):
+        if name not in TOP_LEVEL_FIELDS and name != SCHEMA_FIELD and not name.startswith("x-"):
             yield _unknown(name, TOP_LEVEL_FIELDS, place, "a plan")
     yield from _below(data.get("parallel_dims"), tuple(_DIMS), place.at("parallel_dims"), "`parallel_dims`")
     for field in RULES_OF_PLAN:
@@ -68,7 +70,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
     """Yield the unknown fields of a file with rules or strategies; a training YAML may hold anything else."""
     if rules_field(data) != "plan_overrides":
-        yield from _below(data, _fields(RULES_SCHEMA), place, "a rules file")
+        yield from _below(data, (*_fields(RULES_SCHEMA), SCHEMA_FIELD), place, "a rules file")
         yield from _records(data, "rules", _fields(RULE_SCHEMA), place, "a rule")
     else:
         yield from _misspelt_targets(data, "plan_overrides", place)

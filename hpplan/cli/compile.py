@@ -124,13 +124,17 @@ def _normalized(
 
 def _write(folder: str, document: Document, plan: Plan, table: RoutingTable) -> tuple[str, str]:
     from hpplan.documents.files import replace_files
+    from hpplan.documents.schema_reference import moved_fields, moved_header
     from hpplan.documents.writer import dump_json, dump_yaml
     from hpplan.plan.model import KEY_ORDER
 
-    as_json = document.source.own_format == "json"
-    plan_text = dump_json(plan.data) if as_json else dump_yaml(plan.data, KEY_ORDER, document.source.header)
+    source = document.source
+    as_json = source.own_format == "json"
+    names = [str(Path(folder) / name) for name in ("plan.json" if as_json else "plan.yaml", "routes.json")]
+    data = moved_fields(plan.data, source.name, names[0])
+    header = moved_header(source.header, source.name, names[0])
+    plan_text = dump_json(data) if as_json else dump_yaml(data, KEY_ORDER, header)
     routes_text = dump_json(table.to_data())
-    where = make_folder(folder)
-    names = [str(Path(where) / name) for name in ("plan.json" if as_json else "plan.yaml", "routes.json")]
+    make_folder(folder)
     replace_files(zip(names, (plan_text, routes_text), strict=True))
     return names[0], names[1]

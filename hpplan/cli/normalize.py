@@ -19,10 +19,11 @@ from hpplan.cli.inputs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hpplan.cli.output import Output
-    from hpplan.diagnostics import Diagnostic
+    from hpplan.diagnostics import Diagnostic, Place
+    from hpplan.documents.scalars import Data
     from hpplan.documents.source import Format, Source
     from hpplan.passes.pipeline import Normalized, Pass
     from hpplan.plan.model import Plan
@@ -128,9 +129,13 @@ class _Run(NamedTuple):
     normalized: Normalized
     source: Source
 
-    def text(self, format_name: Format | None) -> str:
-        """Return the canonical text of the normalized plan."""
-        return _text(self.after, format_name or self.source.own_format, self.source.header)
+    def text(self, format_name: Format | None, target: str | None = None) -> str:
+        """Return the canonical text of the normalized plan, as it belongs into the file at `target`."""
+        from hpplan.documents.schema_reference import moved_fields, moved_header
+
+        data = moved_fields(self.after.data, self.source.name, target)
+        header = moved_header(self.source.header, self.source.name, target)
+        return _text(data, self.after.place, format_name or self.source.own_format, header)
 
     def lost_comments(self, format_name: Format | None) -> str | None:
         """Say which comments that text does not have, if there are any in the plan."""
@@ -139,13 +144,13 @@ class _Run(NamedTuple):
         return "comments after the first line of the plan" if self.source.has_comments else None
 
 
-def _text(plan: Plan, format_name: Format, header: str = "") -> str:
+def _text(data: Mapping[str, Data], place: Place, format_name: Format, header: str = "") -> str:
     from hpplan.documents.writer import dump_json, dump_yaml
     from hpplan.plan.model import KEY_ORDER
 
     if format_name == "json":
-        return dump_json(plan.data, plan.place)
-    return dump_yaml(plan.data, KEY_ORDER, header)
+        return dump_json(data, place)
+    return dump_yaml(data, KEY_ORDER, header)
 
 
 def _run(
@@ -169,7 +174,7 @@ def _run(
 
     def show(step: Pass, plan: Plan) -> None:
         if step.name in shown:
-            output.note(f"# after {step.name}\n{_text(plan, 'yaml')}")
+            output.note(f"# after {step.name}\n{_text(plan.data, plan.place, 'yaml')}")
 
     runs: list[_Run] = []
     problems: list[Diagnostic] = []
@@ -265,7 +270,7 @@ def _write(output: Output, runs: list[_Run], targets: list[str], format_name: Fo
     from hpplan.documents.files import replace_files
     from hpplan.reports.changes import summarize
 
-    texts = [run.text(format_name) for run in runs]
+    texts = [run.text(format_name, target) for run, target in zip(runs, targets, strict=True)]
     changed = replace_files(zip(targets, texts, strict=True))
     for run, target, written in zip(runs, targets, changed, strict=True):
         in_place = os.path.realpath(target) == os.path.realpath(run.path)
@@ -294,7 +299,7 @@ def _compare(
             document = read_document(output_file, output.sources)
             take(document, "hpplan normalize", "plan")
             source, base = document.source, load_plan(document)
-        text = run.text(format_name or source.own_format)
+        text = run.text(format_name or source.own_format, source.name)
         if text != source.text or source.has_mark:
             status = 1
             output.result(

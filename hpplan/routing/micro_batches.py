@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.schema_reference import SCHEMA_FIELD
 from hpplan.errors import InvalidInput
 from hpplan.plan.shape import described, kind_of
 from hpplan.routing.workload import read_workload
@@ -95,6 +96,6 @@ def check_beside(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
                 hint=f"move `{name}` into each element of `{FIELD}`",
                 related=(replace(place.key(FIELD), note="the micro-batches"),),
             )
-        elif name != FIELD:
+        elif name not in {FIELD, SCHEMA_FIELD}:
             message = f"the field `{name}` is not known and is ignored"
             yield Diagnostic(UNKNOWN_WORKLOAD_FIELD, message, place.key(name))

@@ -10,6 +10,7 @@ from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.limits import LARGEST_NUMBER
+from hpplan.documents.schema_reference import SCHEMA_FIELD
 from hpplan.plan.shape import BELONGS, FLAG, described, kind_of
 from hpplan.routing.layouts import LAYOUTS
 from hpplan.routing.workload_codes import (
@@ -148,7 +149,7 @@ def check_workload_shape(data: object, place: Place) -> Iterator[Diagnostic]:
                 # A field that every item carries is one finding, not a million.
                 pattern = tuple("*" if isinstance(key, int) else key for key in error["loc"])
                 seen[pattern] = seen.get(pattern, 0) + 1
-                if seen[pattern] > 1:
+                if seen[pattern] > 1 or pattern == (SCHEMA_FIELD,):
                     continue
             yield _diagnostic(error, place)
 
