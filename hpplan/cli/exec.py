@@ -159,8 +159,7 @@ def _tell(output: Output, outcome: Outcome, path: str) -> int:
     if outcome.report is not None and outcome.report["mismatch_count"]:
         _show_mismatches(output, outcome.report, path)
     if not outcome.whole:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        output.close()
         os._exit(outcome.status)
     return outcome.status
 

@@ -72,8 +72,6 @@ class LazyGroup(click.Group):
             return INTERRUPTED_STATUS
         except OSError as error:
             # click takes every broken pipe for a reader of standard output that has gone away.
-            if _click_wrote(error):
-                raise
             return _unexpected(output, error)
 
 
@@ -102,17 +100,16 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with the status that belongs to its outcome."""
     output = Output()
     status = _run(output, arguments)
-    try:
-        written = output.flush()
-    except KeyboardInterrupt:
-        written, status = True, INTERRUPTED_STATUS
-    sys.exit(status if written else UnusableRequest.exit_status)
+    output.close()
+    sys.exit(status)
 
 
 def _run(output: Output, arguments: list[str] | None) -> int:
-    """Run the command line; return its exit status, with its results in `output` where it has any."""
+    """Run the command line, write its results, and return its exit status."""
     try:
-        status: int = cli.main(arguments, prog_name="hpplan", standalone_mode=False, obj=output) or 0
+        with output.taking_prints():
+            status = _status(arguments, output)
+        output.flush()
     except HpplanError as error:
         output.discard()
         output.error(error)
@@ -126,29 +123,30 @@ def _run(output: Output, arguments: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         output.discard()
         return INTERRUPTED_STATUS
-    except SystemExit as stop:
-        # click leaves this way only when the reader of --help or --version closed its end of the pipe.
-        return 0 if stop.code == 1 else int(stop.code or 0)
+    except MemoryError as error:
+        # Its frames hold what filled the memory.
+        error.__traceback__ = None
+        output.discard()
+        output.note("Error: There is not enough memory for this.")
+        return UnusableRequest.exit_status
     except Exception as error:  # noqa: BLE001 - whatever else arrives here is our bug, and is reported as one
         return _unexpected(output, error)
     return status
 
 
-def _click_wrote(error: OSError) -> bool:
-    """Whether click could not write --help or --version; all else is written through `Output`."""
-    from traceback import walk_tb
-
-    return any(frame.f_code is click.echo.__code__ for frame, _ in walk_tb(error.__traceback__))
+def _status(arguments: list[str] | None, output: Output) -> int:
+    try:
+        return cli.main(arguments, prog_name="hpplan", standalone_mode=False, obj=output) or 0
+    except SystemExit as stop:
+        # A shell that completes.
+        return int(stop.code or 0)
 
 
 def _unexpected(output: Output, error: Exception) -> int:
-    output.discard()
-    if isinstance(error, OSError) and _click_wrote(error):
-        output.unwritable(error)
-        return UnusableRequest.exit_status
     import traceback
 
-    output.note(traceback.format_exc().rstrip())
+    output.discard()
+    output.note("".join(traceback.format_exception(error)).rstrip())
     output.note(
         f"hpplan {__version__}: this is a bug in hpplan, not in your input. "
         "Please report it with the text above and the command line."

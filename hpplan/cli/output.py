@@ -5,13 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import contextmanager, redirect_stdout, suppress
+from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hpplan.documents.source import Sources
     from hpplan.errors import HpplanError
     from hpplan.reports.screen import Screen
-
 
 _PIECE = 1 << 20
 """Characters of a long result that are in memory at a time."""
@@ -33,11 +36,13 @@ class Output:
         """Start with nothing to say."""
         self.color = "auto"
         self._results: list[str | TextIO] = []
+        self._conclusions: list[str] = []
         self._sources: Sources | None = None
         self._has_stdout = sys.stdout is not None
         # A parent may have closed a stream; Python then has None in its place.
         sys.stdout = sys.stdout or _nowhere()
         sys.stderr = sys.stderr or _nowhere()
+        self._stdout = sys.stdout
         _believe_the_locale()
 
     @property
@@ -51,18 +56,30 @@ class Output:
 
     def result(self, text: str) -> None:
         """Keep `text` for standard output."""
-        self._results.append(text if text.endswith("\n") or not text else text + "\n")
+        if text:
+            self._results.append(text if text.endswith("\n") else text + "\n")
 
     def result_from(self, stream: TextIO) -> None:
         """Keep what a stream holds for standard output, without all of it in memory; close it then."""
         self._results.append(stream)
 
+    @contextmanager
+    def taking_prints(self) -> Iterator[None]:
+        """Make results of what click prints in this block by itself: help, version, completion."""
+        with redirect_stdout(_Prints(self._stdout)) as prints:
+            try:
+                yield
+            finally:
+                self.result(prints.text())
+
     def note(self, text: str) -> None:
         """Write `text` to standard error at once; a verdict stands even where nobody can be told."""
-        try:
-            write_text(sys.stderr, text if text.endswith("\n") else text + "\n")
-        except OSError:
-            _silence(sys.stderr)
+        with suppress(OSError):
+            _write(sys.stderr, text if text.endswith("\n") else text + "\n")
+
+    def conclude(self, text: str) -> None:
+        """Keep `text` for standard error, below the results: it is true once they are written."""
+        self._conclusions.append(text)
 
     def error(self, error: HpplanError) -> None:
         """Write a failure to standard error: findings with their positions, or one line."""
@@ -87,42 +104,37 @@ class Output:
             if not isinstance(result, str):
                 result.close()
         self._results.clear()
+        self._conclusions.clear()
 
-    def flush(self) -> bool:
-        """Write the results; return False where they cannot be written.
+    def flush(self) -> None:
+        """Write the results, then what concludes them.
 
-        A reader that has gone away is no failure.
+        Raises UnusableRequest where standard output does not take them. A
+        reader that has gone away is no failure.
         """
         results, self._results = self._results, []
         try:
             if results and not self._has_stdout:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))  # noqa: TRY301 - one way out for all of them
             for result in results:
-                self._write(result)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            _silence(sys.stdout)
+                for piece in _pieces(result):
+                    _write(self._stdout, piece)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
         except OSError as error:
-            _silence(sys.stdout)
-            self.unwritable(error)
-            return False
-        except KeyboardInterrupt:
-            _silence(sys.stdout)
-            raise
-        return True
+            from hpplan.errors import UnusableRequest
 
-    def unwritable(self, error: OSError) -> None:
-        """Say that standard output takes nothing."""
-        self.note(f"Error: Cannot write to standard output: {error.strerror or error}.")
+            raise UnusableRequest(f"Cannot write to standard output: {error.strerror or error}.") from None
+        for text in self._conclusions:
+            self.note(text)
 
-    @staticmethod
-    def _write(result: str | TextIO) -> None:
-        if isinstance(result, str):
-            write_text(sys.stdout, result)
-            return
-        with result:
-            while text := result.read(_PIECE):
-                write_text(sys.stdout, text)
+    def close(self) -> None:
+        """Leave nothing in the standard streams that the interpreter could fail to write on its way out."""
+        for stream in (self._stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:  # noqa: PERF203 - of two
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
     def screen(self, output_file: str | None = None) -> Screen:
         """Return where a result goes: the terminal, a pipe, or a file."""
@@ -147,10 +159,40 @@ class Output:
         return bool(os.environ.get("FORCE_COLOR")) or os.environ.get("TERM") != "dumb"
 
 
-def write_text(stream: TextIO, text: str) -> None:
-    """Write UTF-8 whatever the locale; a terminal gets what its encoding can show, and nothing to obey."""
-    buffer = getattr(stream, "buffer", None)
-    if buffer is None:
+class _Prints(TextIOWrapper):
+    """Stands for standard output while a command runs, and looks like it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(BytesIO(), "utf-8", "backslashreplace", newline="", write_through=True)
+        self._stream = stream
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def text(self) -> str:
+        self.seek(0)
+        return self.read()
+
+
+def _pieces(result: str | TextIO) -> Iterator[str]:
+    if isinstance(result, str):
+        yield from (result[start : start + _PIECE] for start in range(0, len(result), _PIECE))
+        return
+    with result:
+        while piece := result.read(_PIECE):
+            yield piece
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write UTF-8 whatever the locale; a terminal gets what its encoding can show, and nothing to obey.
+
+    Past the stream's own buffers, which drop what a device does not take at once.
+    """
+    from hpplan.documents.descriptors import write_all
+
+    try:
+        descriptor = stream.fileno()
+    except OSError:
         stream.write(text)
         return
     stream.flush()
@@ -159,8 +201,7 @@ def write_text(stream: TextIO, text: str) -> None:
         from hpplan.reports.concise import on_terminal
 
         text, encoding = on_terminal(text), stream.encoding or encoding
-    buffer.write(_encoded(text, encoding))
-    buffer.flush()
+    write_all(descriptor, _encoded(text, encoding))
 
 
 def _believe_the_locale() -> None:
@@ -183,8 +224,3 @@ def _encoded(text: str, encoding: str) -> bytes:
 
 def _nowhere() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - open until the process ends
-
-
-def _silence(stream: TextIO) -> None:
-    """Give a stream that failed somewhere to go: the interpreter flushes it once more on exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

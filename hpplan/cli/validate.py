@@ -99,9 +99,8 @@ def command(
     if statistics:
         _count(output, findings, output_format, output_file)
     if output_format in TEXT_FORMATS:
-        output.flush()
         beside = sum(file is not None for file in (rules_file, strategies_file))
-        output.note(_summary(findings, len(files) + beside))
+        output.conclude(_summary(findings, len(files) + beside))
     fatal = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     return 1 if any(item.level in fatal for item in findings) else 0
 
@@ -170,7 +169,7 @@ def _count(output: Output, findings: list[Diagnostic], output_format: str, outpu
     if output_format in TEXT_FORMATS and output_file in {None, "-"}:
         output.result("\n" + table)
     else:
-        output.note(table)
+        output.conclude(table)
 
 
 def _summary(findings: list[Diagnostic], files: int) -> str:

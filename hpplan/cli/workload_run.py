@@ -93,7 +93,7 @@ class WorkloadRun:
                 stack.pop_all()
                 self._output.result_from(io.TextIOWrapper(spool, encoding="utf-8", newline=""))
         where = path if path not in {None, "-"} else "<stdout>"
-        self._output.note(
+        self._output.conclude(
             f"{where}: {plural(self._workloads, 'workload')} of {plural(self._samples, 'sample')} "
             f"with {plural(self._items, 'item')} and {plural(self._rows, 'row')}"
         )

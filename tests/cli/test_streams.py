@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import itertools
 import json
 import os
 import pty
@@ -9,11 +12,15 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+import termios
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
+
+from hpplan.documents.descriptors import write_all
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +32,17 @@ RESULTS = ["normalize {}", "explain HP211", "schema plan", "explain {}"]
 HELP = ["--version", "--help", "normalize --help"]
 
 
-def shell(command: str, root: Path) -> subprocess.CompletedProcess[str]:
+def shell(command: str, root: Path, before: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command line of hpplan with redirections in a shell; {} is a sample plan."""
     filled = command.replace("{}", str(root / "sample_plans" / "deepseek_v3.yaml"))
-    return subprocess.run(
-        ["/bin/bash", "-c", f"{HPPLAN} {filled}"], capture_output=True, text=True, check=False
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(
+            ["/bin/bash", "-c", f"{before} {HPPLAN} {filled}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+        )
 
 
 @pytest.mark.parametrize("command", [*RESULTS, *HELP])
@@ -39,6 +51,118 @@ def test_full_standard_output(root: Path, command: str) -> None:
     done = shell(f"{command} >/dev/full", root)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "Error: Cannot write to standard output: No space left on device.\n"
+
+
+EVERY_ANSWER = [
+    *(
+        f"validate {{b}}/class-contracts-differ.yaml --output-format {name}"
+        for name in ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sarif")
+    ),
+    "validate {b}/dp-placement.yaml",
+    "validate {b}/dp-placement.yaml --statistics --output-format json",
+    "normalize {p} --format json",
+    "normalize {p} --changes",
+    "normalize {p} --diff",
+    "normalize {p} --check",
+    "explain {p}",
+    "explain {p} model.layers.3.mlp",
+    "diff {p} {n}",
+    "diff {p} {n} --format json",
+    *(f"route {{v}} --format {name}" for name in ("table", "json", "yaml", "csv", "html", "svg")),
+    "route {v} --export nccl-matrix",
+    "route {v} --export param --rank 0",
+    "route {v} --rank all --format json",
+    "route {v} --compare",
+    "workload {s} --model qwen3_vl",
+    "compile {v} -o {out}",
+    "schema",
+    "exec --help",
+]
+
+
+@pytest.mark.parametrize("command", EVERY_ANSWER)
+def test_every_answer_on_a_full_device(
+    hpplan: Runner, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A command or a format has a way of its own to standard output, and ends well where that is full."""
+    samples = root / "sample_plans"
+    filled = command.format(
+        b=samples / "broken",
+        p=samples / "deepseek_v3.yaml",
+        n=samples / "deepseek_v3.normalized.yaml",
+        v=samples / "qwen3_vl_30b_a3b.yaml",
+        s=samples / "batches" / "qwen3_vl.jsonl",
+        out=tmp_path,
+    )
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device
+        monkeypatch.setattr(sys, "stdout", full)
+        result = hpplan(*filled.split())
+    last = result.stderr.splitlines()[-1]
+    assert (result.status, last) == (2, "Error: Cannot write to standard output: No space left on device.")
+    assert result.stderr.count("Error:") == 1
+
+
+@pytest.mark.parametrize("command", ["normalize {}", "--help"])
+def test_short_writes(root: Path, command: str) -> None:
+    """Python writes without a buffer, the system takes a part, and the rest is lost in silence."""
+    done = shell(f"{command} >out", root, "ulimit -f 1; export PYTHONUNBUFFERED=1;")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: Cannot write to standard output: File too large.\n"
+
+
+def test_completion_on_a_full_device(root: Path) -> None:
+    """A shell takes what is left of a completion script for the whole."""
+    done = shell(">/dev/full", root, "export PYTHONUNBUFFERED=1 _HPPLAN_COMPLETE=bash_source;")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: Cannot write to standard output: No space left on device.\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_pipe_that_does_not_block(hpplan: Runner, root: Path, unbuffered: str) -> None:
+    """A plan is cut short where a pipe is full for a moment and says so instead of blocking."""
+    sample = str(root / "sample_plans" / "deepseek_v3.yaml")
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    command = [sys.executable, "-m", "hpplan", "normalize", sample]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(command, stdout=writing, env=environment) as process:
+        os.close(writing)
+        with open(reading, encoding="utf-8") as stream:  # noqa: PTH123 - a descriptor
+            # The pipe is full once so many bytes wait in it.
+            while int.from_bytes(fcntl.ioctl(reading, termios.FIONREAD, b"\0" * 4), sys.byteorder) < 65_536:
+                time.sleep(0.01)
+            received = stream.read()
+        assert process.wait(timeout=60) == 0
+    assert received == hpplan("normalize", sample).stdout
+
+
+def test_bytes_arrive_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device takes a part of what it is given, or nothing for a while, and the rest never comes."""
+    reading, writing = os.pipe()
+    write, moods = os.write, itertools.cycle([0, 1, 3, 0])
+
+    def grudging(descriptor: int, data: memoryview) -> int:
+        if not (most := next(moods)):
+            raise BlockingIOError
+        return write(descriptor, data[:most])
+
+    monkeypatch.setattr(os, "write", grudging)
+    write_all(writing, b"all of it")
+    os.close(writing)
+    with open(reading, "rb") as stream:  # noqa: PTH123 - a descriptor
+        assert stream.read() == b"all of it"
+
+
+def test_full_disk_of_a_network(hpplan: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that takes everything at first, and reports a full disk on closing, is not heard."""
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    with monkeypatch.context() as patches:
+        patches.setattr(os, "close", full)
+        status = hpplan("explain", "HP211").status
+    assert status == 2
 
 
 @pytest.mark.parametrize("command", RESULTS)

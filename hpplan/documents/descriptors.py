@@ -1,0 +1,58 @@
+"""Open descriptors: bytes that arrive whole, and paths that stand for one."""
+# pathlib has no readlink of one step, and takes longer to import than a plan to write.
+# ruff: noqa: PTH115, PTH118
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOST_LINKS = 40
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte: go on after a short write, and wait where a pipe takes nothing at the moment."""
+    left = memoryview(data)
+    while left:
+        try:
+            left = left[os.write(descriptor, left) :]
+        except BlockingIOError:  # noqa: PERF203 - the exception
+            import select
+
+            patience = select.poll()
+            patience.register(descriptor, select.POLLOUT)
+            patience.poll()
+    # A network file system says only on closing that its disk is full.
+    os.close(os.dup(descriptor))
+
+
+def descriptor_of(path: str) -> int | None:
+    """Return the descriptor of this process that a path stands for, as /dev/stdout and /dev/fd/3 do."""
+    ours = {"/dev/fd", f"/proc/{os.getpid()}/fd"}
+    for _ in range(_MOST_LINKS):
+        folder, name = os.path.split(path)
+        if name.isdecimal() and os.path.realpath(folder) in ours:
+            return int(name)
+        try:
+            path = os.path.join(folder, os.readlink(path))
+        except (OSError, ValueError):
+            break
+    return None
+
+
+@contextmanager
+def prints_aside() -> Iterator[None]:
+    """Let what others print in this block go to standard error; standard output is for results."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
