@@ -48,7 +48,7 @@ def visible(text: str) -> str:
 
 
 def on_terminal(text: str) -> str:
-    """Return text as a terminal may get it: as it is but for escapes, apart from line breaks, tabs and colours."""
+    """Return text as a terminal may get it: escaped, apart from line breaks, tabs and colours."""
     return _NOT_PLAIN.sub(lambda found: found[1] or visible(found[0]), text)
 
 
