@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.documents.streams import why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,24 +41,55 @@ Generate the files again, and do not edit them.
 """,
 )
 
-CODES: tuple[Code, ...] = (OUTPUT_CHANGED,)
+UNCHECKED_OUTPUT = Code(
+    "HP114",
+    "unchecked-output",
+    "warning",
+    """\
+## What it finds
+A file recorded under `outputs` that is not looked at: its path, or a symbolic link, leads out of the folder
+of the plan; it is no regular file; it is larger than 1 GiB; or it cannot be read.
+
+## Why it hurts
+Nobody notices when it no longer is the file that the plan recorded.
+
+## Example
+```yaml
+outputs:
+  ../generated/modeling_llama_hp.py: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+```
+
+## What to do
+Keep generated files beside the plan or below its folder, and record them by their paths from there.
+""",
+)
+
+CODES: tuple[Code, ...] = (OUTPUT_CHANGED, UNCHECKED_OUTPUT)
 
 _DIGITS = 64
+_LARGEST = 1 << 30
+_PIECE = 1 << 20
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each output file beside the plan whose content is not the recorded one."""
     outputs = subject.plan.data.get("outputs")
-    if outputs and subject.folder is not None:
-        for name, recorded, place in _recorded(outputs, subject.plan.place.at("outputs")):
-            found = _digest(subject.folder, name)
-            if found is not None and found != recorded:
-                yield Diagnostic(
-                    OUTPUT_CHANGED,
-                    f"the file '{name}' has the sha256 {found[:12]}…, and the plan recorded {recorded[:12]}…",
-                    place,
-                    hint="generate it again from this plan",
-                )
+    if not outputs or subject.folder is None:
+        return
+    digests = _Digests(subject.folder)
+    for name, recorded, place in _recorded(outputs, subject.plan.place.at("outputs")):
+        try:
+            found = digests.of(name)
+        except _UncheckedError as unchecked:
+            yield Diagnostic(UNCHECKED_OUTPUT, f"the file '{name}' is not looked at: {unchecked}", place)
+            continue
+        if found is not None and found != recorded:
+            yield Diagnostic(
+                OUTPUT_CHANGED,
+                f"the file '{name}' has the sha256 {found[:12]}…, and the plan recorded {recorded[:12]}…",
+                place,
+                hint="generate it again from this plan",
+            )
 
 
 def _recorded(outputs: Any, place: Place) -> Iterator[tuple[str, str, Place]]:  # noqa: ANN401 - any mapping is allowed here
@@ -80,11 +114,46 @@ def _recorded(outputs: Any, place: Place) -> Iterator[tuple[str, str, Place]]:  
             yield from _recorded(value, here)
 
 
-def _digest(folder: Path, name: str) -> str | None:
-    """Return the sha256 of a file beside the plan; a recorded absolute path stands for its last part."""
-    recorded = Path(name)
-    file = folder / (recorded.name if recorded.is_absolute() else recorded)
-    try:
-        return sha256(file.read_bytes()).hexdigest() if file.is_file() else None
-    except (OSError, ValueError):
-        return None
+class _UncheckedError(Exception):
+    """Why a file is not looked at."""
+
+
+class _Digests:
+    """The sha256 of files in the folder of a plan, each read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = os.path.realpath(folder)
+        self._known: dict[str, str] = {}
+
+    def of(self, name: str) -> str | None:
+        """Return that of a file; None where there is no such file.
+
+        A recorded absolute path stands for its last part.
+        """
+        recorded = Path(name)
+        try:
+            # Path.resolve() raises for links in a circle, in some versions of Python.
+            path = os.path.realpath(Path(self._folder, recorded.name if recorded.is_absolute() else name))
+            if os.path.commonpath((self._folder, path)) != self._folder:
+                raise _UncheckedError("it lies outside the folder of the plan")
+            if path not in self._known:
+                self._known[path] = _sha256(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:
+            raise _UncheckedError(why(error)) from None
+        return self._known[path]
+
+
+def _sha256(path: str) -> str:
+    # A pipe without a writer would be waited for.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123 - a descriptor
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise _UncheckedError("it is no regular file")
+        if status.st_size > _LARGEST:
+            raise _UncheckedError("it is larger than 1 GiB")
+        digest = sha256()
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+        return digest.hexdigest()
