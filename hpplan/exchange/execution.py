@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import torch
     import torch.distributed as dist
 
+    from hpplan.exchange.ledger import Ledger
     from hpplan.exchange.session import Session
     from hpplan.exchange.worker import Settings
     from hpplan.routing.mesh import Mesh
@@ -39,7 +40,7 @@ def execute(
         return result
     with session.deadman.limit(settings.timeout, "making process groups"):
         group = ExchangeGroup.from_mesh(routes.mesh, settings.timeout, session.ledger)
-        together = _first_stage(routes.mesh, settings.timeout)
+        together = _first_stage(routes.mesh, session.ledger)
         # The first collective makes an accelerator's connections, for which torch waits without end.
         group.transport.watches_devices = True
         group.transport.connect(device)
@@ -78,9 +79,9 @@ def execute(
     }
 
 
-def _first_stage(mesh: Mesh, timeout: float) -> dist.ProcessGroup | None:
+def _first_stage(mesh: Mesh, ledger: Ledger) -> dist.ProcessGroup | None:
     """Return the group of all ranks that exchange; None where that is the whole job."""
     if mesh.pp == 1:
         return None
     ranks = sorted(rank for parent in mesh.parents() for rank in parent)
-    return new_group(ranks, timeout)
+    return new_group(ranks, ledger)

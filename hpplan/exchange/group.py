@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import time
+import weakref
+from collections import Counter
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import torch.distributed as dist
-from torch._C._distributed_c10d import PrefixStore
-from torch.distributed import distributed_c10d
+from torch.distributed import PrefixStore, distributed_c10d
 
 from hpplan import __version__
 from hpplan.errors import UnusableRequest
-from hpplan.exchange.ledger import Ledger, PeersFailed, seconds
+from hpplan.exchange.deadman import end
+from hpplan.exchange.job import AGENT_STORE_VARIABLE
+from hpplan.exchange.ledger import Ledger, PeersFailed, Terms, seconds
 from hpplan.exchange.lockstep import Lockstep
 from hpplan.exchange.memory import Memory
+from hpplan.exchange.post import Post
 from hpplan.exchange.transport import Transport
 from hpplan.routing.mesh import parse_mesh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from torch.distributed import Store
+
+    from hpplan.exchange.ledger import Fault
     from hpplan.routing.mesh import Mesh
+
+_GROUPING = "making its exchange group"
 
 _NOTE_BYTES = 1024
 """Fixed size of what each rank says in an agreement, so that no size needs agreeing first."""
@@ -37,6 +49,10 @@ class ExchangeGroup:
 
     Make it once and hand it to every FeatureExchange of the same ranks:
     process groups are dear, and a micro-batch is not.
+
+    While there is a group, a thread looks whether a peer broke off. It ends
+    this process, with status 3 and one line, only where the group broke off
+    and the process has not come back to the exchange for longer than `timeout`.
     """
 
     process_group: dist.ProcessGroup
@@ -81,12 +97,13 @@ class ExchangeGroup:
                 f"rank {rank} is on a later pipeline stage, and the first stage alone exchanges"
             )
         ranks = mesh.parents()[at[0]]
-        group = new_group(ranks, timeout)
-        return cls.from_process_group(group, timeout, ledger)
+        joined = ledger or _joined(ranks, timeout)
+        group = new_group(ranks, joined)
+        return cls._made(group, joined, own=ledger is None)
 
     @classmethod
     def from_process_group(
-        cls, process_group: dist.ProcessGroup, timeout: float = DEFAULT_TIMEOUT, ledger: Ledger | None = None
+        cls, process_group: dist.ProcessGroup, timeout: float = DEFAULT_TIMEOUT
     ) -> ExchangeGroup:
         """Use a process group whose ranks are a parent's, in parent order. All of them call it.
 
@@ -96,18 +113,19 @@ class ExchangeGroup:
         if not isinstance(process_group, dist.ProcessGroup):
             raise UnusableRequest(f"this rank's process group is {process_group!r}, so it exchanges nothing")
         _check_timeout(timeout)
-        ranks = dist.get_process_group_ranks(process_group)
+        ledger = _joined(dist.get_process_group_ranks(process_group), timeout)
+        return cls._made(process_group, ledger, own=True)
+
+    @classmethod
+    def _made(cls, process_group: dist.ProcessGroup, ledger: Ledger, *, own: bool) -> ExchangeGroup:
         notes_group = process_group
         if "cpu" not in _device_types(process_group):
-            notes_group = new_group(ranks, timeout, "gloo")
-        if ledger is None:
-            store = PrefixStore(
-                f"hpplan/{process_group.group_name}",
-                distributed_c10d._get_default_store(),  # noqa: SLF001 - torch has no public name for it
-            )
-            ledger = Ledger(store, ranks, dist.get_rank(), timeout)
+            notes_group = new_group(dist.get_process_group_ranks(process_group), ledger, "gloo")
         transport = Transport(process_group, ledger)
-        return cls(process_group, notes_group, ledger, transport, Lockstep(notes_group, ledger, transport))
+        made = cls(process_group, notes_group, ledger, transport, Lockstep(notes_group, ledger, transport))
+        if own:
+            weakref.finalize(made, ledger.close)
+        return made
 
     def agree(self, note: dict[str, Any], doing: str) -> list[dict[str, Any]]:
         """Exchange one small note with every rank of the group; return all, in group order.
@@ -129,16 +147,16 @@ class ExchangeGroup:
 
     def require_same(self, notes: list[dict[str, Any]], key: str, message: str) -> None:
         """Fail on every rank where the notes differ in `key`; name the first rank that differs."""
-        ours = notes[0].get(key)
-        for rank, said in zip(self.global_ranks, notes, strict=True):
-            theirs = said.get(key)
-            if theirs != ours:
-                text = message.format(theirs=theirs, ours=ours, first=self.global_ranks[0])
-                self.fail(f"rank {rank} {text}")
+        found = odd_one([json.dumps(said.get(key)) for said in notes])
+        if found is not None:
+            odd, usual = found
+            theirs, ours = (notes[one].get(key) for one in found)
+            text = message.format(theirs=theirs, ours=ours, first=self.global_ranks[usual])
+            self.fail(f"rank {self.global_ranks[odd]} {text}")
 
     def fail(self, reason: str) -> None:
         """Break off for a reason that every rank has found out by itself."""
-        raise PeersFailed(self.ledger.declare(reason))
+        self.ledger.fail(self.ledger.declare(reason))
 
 
 def _check_timeout(timeout: object) -> None:
@@ -146,16 +164,78 @@ def _check_timeout(timeout: object) -> None:
         raise UnusableRequest(f"a timeout is a positive number of seconds, not {timeout!r}")
 
 
-def new_group(ranks: Sequence[int], timeout: float, backend: str | None = None) -> dist.ProcessGroup:
+def new_group(ranks: Sequence[int], ledger: Ledger, backend: str | None = None) -> dist.ProcessGroup:
     """Make a process group; its ranks alone take part, so that a large job does not make every parent's.
 
-    torch's own timeout is longer than `timeout`, in seconds: the ledger's comes first, and names the rank.
+    Raises PeersFailed where one of them does not, or is lost meanwhile.
     """
-    made = dist.new_group(
-        list(ranks), timeout=seconds(2 * timeout), backend=backend, use_local_synchronization=True
-    )
+    begun = time.monotonic()
+    try:
+        made = dist.new_group(
+            list(ranks),
+            timeout=seconds(ledger.torchs_patience),
+            backend=backend,
+            use_local_synchronization=True,
+        )
+    except RuntimeError as error:
+        ledger.break_off(_GROUPING, ledger.came_late(begun, error))
     assert isinstance(made, dist.ProcessGroup)
     return made
+
+
+def _joined(ranks: Sequence[int], timeout: float) -> Ledger:
+    """Return a new ledger of these ranks once all of them have come for it.
+
+    Raises PeersFailed, naming those that do not come.
+    """
+    rank = dist.get_rank()
+
+    def connect() -> Store:
+        name = sha256(repr(list(ranks)).encode()).hexdigest()[:16]
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = PrefixStore(f"hpplan/{attempt}/{name}", _default_store())
+        # The ranks' n-th groups go together: notes of an earlier one, and its fault, stay behind.
+        return PrefixStore(str(store.add(f"groups/{rank}", 1)), store)
+
+    def give_up(fault: Fault) -> None:
+        end(f"{fault.reason}; rank {rank} did not come back to the exchange", fault.status)
+
+    by_agent = os.environ.get(AGENT_STORE_VARIABLE) == "True"
+    terms = Terms(
+        world_size=dist.get_world_size(),
+        holder="the launcher" if by_agent else "rank 0",
+        holds_store=rank == 0 and not by_agent,
+        end=give_up,
+        leash=timeout,
+    )
+    ledger = Ledger(Post(connect), ranks, rank, timeout, terms)
+    try:
+        ledger.set(f"joined/{rank}", "")
+        ledger.collect("joined", "make its exchange group")
+    except PeersFailed:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _default_store() -> Store:
+    """Return the job's store; where torch has a public way to it, through a connection of its own."""
+    found = getattr(dist.group.WORLD, "get_group_store", None) or distributed_c10d._get_default_store  # noqa: SLF001 - torch 2.4 has no other
+    store: Store = found()
+    return store.clone() if hasattr(store, "clone") else store
+
+
+def odd_one(said: Sequence[Any]) -> tuple[int, int] | None:
+    """Return the first rank that says something else than most, and the first of most; None where all agree.
+
+    Where no answer is in the majority, most are those that say what the first rank says.
+    """
+    if all(one == said[0] for one in said):
+        return None
+    usual, times = Counter(said).most_common(1)[0]
+    if 2 * times <= len(said):
+        usual = said[0]
+    return next(rank for rank, one in enumerate(said) if one != usual), said.index(usual)
 
 
 def _device_types(process_group: dist.ProcessGroup) -> tuple[str, ...]:

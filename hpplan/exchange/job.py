@@ -20,6 +20,9 @@ STORE_VARIABLE = "HPPLAN_STORE"
 LAUNCHER_VARIABLE = "HPPLAN_LAUNCHER"
 """Set by `--launch`: the process that starts the workers."""
 
+AGENT_STORE_VARIABLE = "TORCHELASTIC_USE_AGENT_STORE"
+"""Set to True by torchrun where its agent holds the store."""
+
 MEETING_PLACE = "hpplan-launch-"
 """How the name of the folder begins in which the workers of `--launch` meet."""
 
@@ -51,6 +54,13 @@ class Job:
     def holds_store(self) -> bool:
         """Whether this process listens for the others."""
         return self.rank == 0 and not self.agent_holds_store and self.store_path is None
+
+    @property
+    def store_holder(self) -> str:
+        """Who listens for all ranks, for messages; whoever is at a file locks it."""
+        if self.store_path is not None:
+            return "the rank"
+        return "the launcher" if self.agent_holds_store else "rank 0"
 
     @property
     def stopped_by_launcher(self) -> bool:
@@ -109,7 +119,7 @@ def job_from(environment: Mapping[str, str]) -> Job | None:
         address=environment.get("MASTER_ADDR", ""),
         port=0 if store else _number(environment, "MASTER_PORT"),
         store_path=store or None,
-        agent_holds_store=environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True",
+        agent_holds_store=environment.get(AGENT_STORE_VARIABLE) == "True",
         under_torchrun="TORCHELASTIC_RUN_ID" in environment,
         launcher=_number(environment, LAUNCHER_VARIABLE) if environment.get(LAUNCHER_VARIABLE) else None,
         attempt="/".join(environment.get(name, "") for name in _ATTEMPT),

@@ -1,30 +1,54 @@
 """Notes that ranks leave for each other in the rendezvous store, so that they fail together.
 
 The store outlives a broken collective. A rank that cannot go on writes down
-why; a rank that waits looks there. When nobody wrote anything, ranks answer a
-roll call, and those that do not answer are the ones that were lost.
+why; the others look there for one note, the alarm, less often the more ranks
+there are. When nobody knows why, the roll is called: each rank's post answers
+that the process is there, and its main thread, where it waits too, that it
+works. Those that answer neither, or not the second, are the ones that are lost.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
 from hpplan.errors import ExecutionBroken
+from hpplan.exchange.post import NoAnswer, Post
+from hpplan.routing.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from torch._C._distributed_c10d import Store
+    from torch.distributed import Store
 
 _PAUSE = 0.05
-"""Seconds between two looks at the store."""
+"""Seconds between two looks at the store, for a rank that waits for a note."""
 
-_LONGEST_ROLL_CALL = 5.0
+_PERIOD = 0.5
+"""The same, for one that looks only whether something is wrong."""
+
+_RANKS_A_SECOND = 1000
+"""Of more ranks than look at the store in the shortest time, so many look in a second."""
+
+_LEAST_ROLL_CALL = 5.0
+_GRACE = 1.0
+"""Seconds after a fault in which the main thread should have noticed it, unless torch holds it."""
+
+_ALARM = "alarm"
+_OVER = "over"
+"""What the alarm says where the rank that may hold the store has merely left."""
+
+_STOPPED = "SIGTERM"
+"""What a rank that was told to end answers when the roll is called."""
+
+PULSE = "pulse"
+"""The note by which the first rank's main thread shows that it works, for ranks that wait long for it."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -34,6 +58,8 @@ class Fault:
     reason: str
     speaker: int
     status: int = ExecutionBroken.exit_status
+    lost: list[int] = field(default_factory=list)
+    """Ranks that do not answer, or do not follow."""
 
 
 class PeersFailed(ExecutionBroken):
@@ -49,6 +75,23 @@ class PeersFailed(ExecutionBroken):
         super().__init__(fault.reason)
 
 
+class Terms(NamedTuple):
+    """What a ledger is told about the job."""
+
+    world_size: int
+    """Ranks that look at the same store."""
+    holder: str
+    """Who holds the store, for messages."""
+    holds_store: bool
+    """Whether it may be this process."""
+    end: Callable[[Fault], object]
+    """Ends the process, where its main thread does not notice a fault."""
+    leash: float = 0.0
+    """Seconds for which the main thread may be about something else, after a fault too."""
+    needs_store: bool = False
+    """Whether nobody can go on without the store."""
+
+
 class Ledger:
     """The notes of one set of ranks.
 
@@ -56,42 +99,60 @@ class Ledger:
     ended. Waiting takes most of it, the roll call the rest.
     """
 
-    def __init__(self, store: Store, ranks: Sequence[int], rank: int, timeout: float) -> None:
-        """Take a store in which nobody else uses the keys `fault` and `here/…`."""
+    def __init__(self, post: Post, ranks: Sequence[int], rank: int, timeout: float, terms: Terms) -> None:
+        """Take a post to a store in which nobody else uses the keys of this module."""
         self.ranks = tuple(ranks)
         self.rank = rank
         self.timeout = timeout
-        self.roll_call_seconds = min(_LONGEST_ROLL_CALL, timeout / 4)
+        crowd = terms.world_size / _RANKS_A_SECOND
+        self._period = min(max(_PERIOD, crowd), timeout / 16)
+        self._pause = min(max(_PAUSE, crowd), timeout / 16)
+        self.roll_call_seconds = min(max(_LEAST_ROLL_CALL, 4 * self._period), timeout / 4)
         self.breaking = False
         """Whether this rank is on its way out."""
-        self.asking_since: float | None = None
-        """When the store was asked what it has not answered yet, on the monotonic clock."""
+        self.stopped = False
+        """Whether this rank was told to end."""
+        self._terms = terms
         self._broken: Fault | None = None
-        self._store = store
+        self._noticed = False
+        """Whether the main thread, or the one in its place, knows what broke."""
+        self._seen = self._heard = time.monotonic()
+        self._doing: str | None = None
+        self._alarmed = 0.0
+        self._answered: set[str] = set()
+        self._beat = 0.0
+        self._left: float | None = None
+        self._post: Post | None = post
+        post.watch(self._look)
 
     @property
     def patience(self) -> float:
         """Seconds that a rank waits for its peers."""
         return self.timeout - self.roll_call_seconds
 
+    @property
+    def torchs_patience(self) -> float:
+        """Seconds that torch may take for what it does not let be watched; ours comes first where it does."""
+        return self.patience + self.roll_call_seconds / 2
+
     def set(self, key: str, value: str) -> None:
         """Write a note."""
-        with self._asking():
-            self._store.set(key, value)
+        self._ask(lambda store: store.set(key, value))
 
     def read(self, key: str) -> str | None:
         """Return a note, None where there is none yet. Never waits."""
-        with self._asking():
-            return self._store.get(key).decode() if self._store.check([key]) else None
+        return self._ask(lambda store: store.get(key).decode() if store.check([key]) else None)
 
     def has(self, keys: Sequence[str]) -> bool:
         """Whether all these notes are there."""
-        with self._asking():
-            return bool(self._store.check(list(keys)))
+        return self._ask(lambda store: bool(store.check(list(keys))))
 
     def missing(self, keys: Sequence[str]) -> list[str]:
         """Return those of these notes that are not there."""
-        return [key for key in keys if not self.has([key])]
+        if not keys or self.has(keys):
+            return []
+        half = len(keys) // 2
+        return [*self.missing(keys[:half]), *self.missing(keys[half:])] if half else list(keys)
 
     def fault(self) -> Fault | None:
         """Return why execution broke off, None while it has not."""
@@ -99,113 +160,265 @@ class Ledger:
         return None if note is None else Fault(**json.loads(note))
 
     def check(self, doing: str) -> None:
-        """Raise PeersFailed once execution broke off; answer when somebody calls the roll."""
-        self._broken = self._broken or self.fault()
-        if self._broken is not None:
-            self.breaking = True
-        self.require_whole()
-        if not self.breaking and self.has(["roll call"]):
+        """Raise PeersFailed once execution broke off; a main thread that waits calls this all the time.
+
+        Never asks the store, unless a roll was called that nobody counted.
+        """
+        self._seen, self._doing = time.monotonic(), doing
+        self._raise_what_broke()
+        if self._alarmed and not self.breaking and self._seen > self._alarmed + 2 * self.roll_call_seconds:
             self.break_off(doing)
 
     def require_whole(self) -> None:
         """Raise PeersFailed where this rank knows that execution broke off; never asks the store."""
-        if self._broken is not None:
-            raise PeersFailed(self._broken)
-
-    def hear(self, fault: Fault) -> None:
-        """Take note of a fault that another thread has found, for the next step of this rank."""
-        self._broken = self._broken or fault
+        self._seen, self._doing = time.monotonic(), None
+        self._raise_what_broke()
 
     def declare(
-        self, reason: str, status: int = ExecutionBroken.exit_status, speaker: int | None = None
+        self,
+        reason: str,
+        status: int = ExecutionBroken.exit_status,
+        speaker: int | None = None,
+        lost: Sequence[int] = (),
     ) -> Fault:
         """Write down why execution breaks off. The first reason wins; return that one."""
         self.breaking = True
-        note = json.dumps(asdict(Fault(reason, self.ranks[0] if speaker is None else speaker, status)))
-        with self._asking():
-            self._broken = Fault(**json.loads(self._store.compare_set("fault", "", note).decode()))
+        fault = Fault(reason, self.ranks[0] if speaker is None else speaker, status, list(lost))
+        note = json.dumps(asdict(fault))
+
+        def write(store: Store) -> str:
+            found = store.compare_set("fault", "", note).decode()
+            store.set(_ALARM, "")
+            return found
+
+        self._broken = Fault(**json.loads(self._ask(write)))
+        self._noticed = True
         return self._broken
+
+    def fail(self, fault: Fault) -> NoReturn:
+        """Raise PeersFailed, in a trainer not before the others have heard of the fault too."""
+        self.breaking = self._noticed = True
+        if not self._terms.needs_store and self._post is not None:
+            self.part(2 * self._period + _GRACE)
+            self.close()
+        raise PeersFailed(fault)
 
     def refuse(self, reason: str) -> NoReturn:
         """Break off on all ranks because of this one."""
-        raise PeersFailed(self.declare(f"rank {self.rank}: {reason}"))
+        self.fail(self.declare(f"rank {self.rank}: {reason}"))
+
+    @contextmanager
+    def telling(self, doing: str) -> Iterator[None]:
+        """Break off on all ranks where the block raises; this one raises its own error."""
+        try:
+            yield
+        except PeersFailed:
+            raise
+        except BaseException as error:
+            what = f"failed while {doing} with {type(error).__name__}: {first_line(error)}"
+            with suppress(PeersFailed):
+                self.refuse(what)
+            raise
+
+    def collect(self, key: str, failing_to: str) -> list[str]:
+        """Return what every rank wrote under `key`, by rank.
+
+        Raises PeersFailed on every rank, naming those that failed to.
+        """
+        if self.absent(self._notes(key), f"waiting to {failing_to}"):
+            self.require_notes(key, failing_to)
+        return [self.read(note) or "" for note in self._notes(key)]
+
+    def require_notes(self, key: str, failing_to: str) -> None:
+        """Break off on all ranks where some did not write their note in time, naming those."""
+        missing = self.missing(self._notes(key))
+        if missing:
+            lost = [int(note.rpartition("/")[2]) for note in missing]
+            reason = f"{listed('rank', lost, len(lost))} did not {failing_to} within {self.timeout:g} s"
+            speaker = next((rank for rank in self.ranks if rank not in lost), self.rank)
+            self.fail(self.declare(reason, speaker=speaker, lost=lost))
+
+    def _notes(self, key: str) -> list[str]:
+        return [f"{key}/{rank}" for rank in self.ranks]
 
     def wait_for(self, keys: Sequence[str], doing: str, *, pulse: str | None = None) -> None:
         """Wait for notes; break off when they do not come."""
         if self.absent(keys, doing, pulse=pulse):
             self.break_off(doing)
 
-    def absent(self, keys: Sequence[str], doing: str, *, pulse: str | None = None) -> list[str]:
-        """Wait for notes as long as patience lasts; return those that did not come.
+    def absent(self, keys: Sequence[str], doing: str, *, pulse: str | None = None) -> bool:
+        """Wait for notes as long as patience lasts; return whether some did not come.
 
         Patience begins anew whenever the note `pulse` changes.
         """
-        deadline, beat = time.monotonic() + self.patience, None
-        waiting = list(keys)
-        while waiting and time.monotonic() < deadline:
-            waiting = self.missing(waiting)
-            if waiting:
-                self.check(doing)
-                time.sleep(_PAUSE)
-            if pulse is not None and self.read(pulse) != beat:
-                deadline, beat = time.monotonic() + self.patience, self.read(pulse)
-        return waiting
+        begun = looked = time.monotonic()
+        beat = None
+        while not self.has(keys):
+            self.check(doing)
+            now = time.monotonic()
+            if pulse is not None and now > looked + self._period:
+                looked, last, beat = now, beat, self.read(pulse)
+                begun = now if beat != last else begun
+            if now > begun + self.patience:
+                return True
+            time.sleep(self._pause)
+        return False
 
-    def break_off(self, doing: str, cause: str | None = None) -> NoReturn:
+    def break_off(self, doing: str, cause: str | None = None, *, working: bool = True) -> NoReturn:
         """Call the roll, and break off on all ranks with the names of those that do not answer.
 
-        `doing` says in which step, `cause` what this rank saw, if anything.
+        `doing` says in which step, `cause` what this rank saw, if anything;
+        `working` whether it is the main thread that asks.
         """
         self.breaking = True
-        self.check(doing)
-        self.set(f"here/{self.rank}", doing)
-        if cause or not self.has(["roll call"]):
-            self.set("roll call", cause or "")
-        deadline = time.monotonic() + self.roll_call_seconds
-        waiting = [rank for rank in self.ranks if rank != self.rank]
-        while waiting and time.monotonic() < deadline:
-            waiting = [rank for rank in waiting if not self.has([f"here/{rank}"])]
-            self.check(doing)
-            time.sleep(_PAUSE)
-        here = [rank for rank in self.ranks if rank not in waiting]
-        verdict = self._verdict(waiting, doing, cause or self.read("roll call"))
-        raise PeersFailed(self.declare(verdict, speaker=here[0]))
-
-    def part(self, patience: float, *, waits: bool) -> None:
-        """Say that this rank needs the store no longer; wait, where asked to, until nobody does."""
-        self.breaking = True
-        with contextlib.suppress(PeersFailed):
-            self.set(f"bye/{self.rank}", "")
-            deadline = time.monotonic() + patience
-            while (
-                waits and time.monotonic() < deadline and not self.has([f"bye/{rank}" for rank in self.ranks])
-            ):
-                time.sleep(_PAUSE)
-
-    def _verdict(self, lost: list[int], doing: str, cause: str | None) -> str:
-        if not lost:
-            why = cause or f"no progress within {self.timeout:g} s"
-            return f"{why}; every rank still answered, while {doing}"
-        names = ", ".join(str(rank) for rank in lost)
-        subject = f"ranks {names} are lost: they" if len(lost) > 1 else f"rank {names} is lost: it"
+        self._raise_what_broke()
+        self.set(f"alive/{self.rank}", "")
+        if working:
+            self.set(f"here/{self.rank}", _STOPPED if self.stopped else doing)
         if cause:
-            return f"{subject} exited or died while the others were {doing}"
-        return f"{subject} did not follow within {self.timeout:g} s while the others were {doing}"
+            self.set("cause", cause)
+        counts = self._ask(self._raise_alarm)
+        answers = self._notes("here")
+        # Who calls it counts; the others do only where that rank is lost too.
+        deadline = time.monotonic() + self.roll_call_seconds * (1 if counts else 2)
+        while time.monotonic() < deadline and not (counts and self.has(answers)):
+            self._raise_what_broke()
+            if (fault := self.fault()) is not None:
+                self.fail(fault)
+            time.sleep(self._pause)
+        self.fail(self._verdict(doing, cause or self.read("cause")))
 
-    @contextlib.contextmanager
-    def _asking(self) -> Iterator[None]:
-        """Note that the store is being asked; raise PeersFailed where it is no longer there."""
-        self.asking_since = time.monotonic()
+    def came_late(self, begun: float, error: Exception) -> str | None:
+        """Return what an error of torch tells, None where it only tells that patience was spent."""
+        return None if time.monotonic() > begun + self.patience else first_line(error)
+
+    def part(self, patience: float) -> None:
+        """Say that this rank needs the store no longer; where it may hold it, wait until nobody does."""
+        self.breaking = True
+        lost = self._broken.lost if self._broken else []
+        others = [f"bye/{rank}" for rank in self.ranks if rank not in lost]
+        deadline = time.monotonic() + patience
         try:
-            yield
+            self.set(f"bye/{self.rank}", "")
+            while self._terms.holds_store and time.monotonic() < deadline and not self.has(others):
+                time.sleep(self._pause)
+        except PeersFailed:
+            return
+
+    def close(self) -> None:
+        """Look at the store no longer; what is known stays so."""
+        post, self._post = self._post, None
+        if post is None:
+            return
+        if self._terms.holds_store and self._broken is None:
+            # Whoever lingers need not find out that the store is gone too.
+            with suppress(NoAnswer, RuntimeError):
+                post.ask(lambda store: store.compare_set(_ALARM, "", _OVER), _GRACE)
+        post.close()
+
+    def _raise_what_broke(self) -> None:
+        if self._broken is not None:
+            self.fail(self._broken)
+
+    def _raise_alarm(self, store: Store) -> bool:
+        """Call the roll; return whether nobody else has called it."""
+        mine = str(self.rank)
+        found = store.compare_set(_ALARM, "", mine).decode()
+        return mine == (store.compare_set(_ALARM, _OVER, mine).decode() if found == _OVER else found)
+
+    def _verdict(self, doing: str, cause: str | None) -> Fault:
+        """Write down what the roll call found."""
+        answers = {rank: self.read(f"here/{rank}") for rank in self.ranks}
+        silent = [rank for rank in self.ranks if answers[rank] is None]
+        gone = [rank for rank in silent if not self.has([f"alive/{rank}"])]
+        stopped = [rank for rank in self.ranks if answers[rank] == _STOPPED]
+        # Where torch holds all main threads, none of them shows which is to blame.
+        lost = gone or ([] if cause or stopped or len(silent) == len(self.ranks) else silent)
+        speaker = next((rank for rank in self.ranks if rank not in silent), self.rank)
+        if lost:
+            names = ", ".join(str(rank) for rank in lost)
+            subject = f"ranks {names} are lost: they" if len(lost) > 1 else f"rank {names} is lost: it"
+            what = "exited or died" if cause or stopped else f"did not follow within {self.timeout:g} s"
+            reason = f"{subject} {what} while the others were {doing}"
+        elif stopped and len(stopped) == len(self.ranks):
+            reason = "the launcher stopped the job (SIGTERM)"
+        elif stopped:
+            were = "were" if len(stopped) > 1 else "was"
+            reason = f"{listed('rank', stopped, len(stopped))} {were} stopped (SIGTERM)"
+        else:
+            why = cause or f"no progress within {self.timeout:g} s"
+            reason = f"{why}; every rank still answered, while {doing}"
+        return self.declare(reason, speaker=speaker, lost=lost)
+
+    def _look(self) -> float:
+        """Do what the post does by itself; return the seconds until it does so again."""
+        now = time.monotonic()
+        if self._broken is not None:
+            if not self._noticed and now > max(self._heard + _GRACE, self._seen + self._terms.leash):
+                self._terms.end(self._broken)
+        elif self._left is None or self._left != self._seen:
+            try:
+                self._look_for_faults()
+            except PeersFailed as failure:
+                if not self._terms.needs_store or self.breaking:
+                    # Somebody may have left; it is a fault only where somebody waits.
+                    return float("inf")
+                self._broken, self._heard = failure.fault, now
+        return self._pause if self._alarmed else self._period
+
+    def _look_for_faults(self) -> None:
+        if self._terms.needs_store and self.rank == self.ranks[0] and self._beat != self._seen:
+            self._beat = self._seen
+            self.set(PULSE, str(self._beat))
+        if not self._alarmed:
+            alarm = self.read(_ALARM)
+            if alarm == _OVER:
+                self._left = self._seen
+            if alarm in (None, _OVER):
+                return
+            self._alarmed = time.monotonic()
+        fault = self.fault()
+        if fault is not None:
+            self.set(f"bye/{self.rank}", "")
+            self._broken, self._heard = self._broken or fault, time.monotonic()
+        elif not self.breaking:
+            self._answer("alive", "")
+            if self.stopped:
+                self._answer("here", _STOPPED)
+            elif self._doing is not None and self._seen > self._alarmed:
+                self._answer("here", self._doing)
+
+    def _answer(self, key: str, word: str) -> None:
+        if key not in self._answered:
+            self._answered.add(key)
+            self.set(f"{key}/{self.rank}", word)
+
+    def _ask(self, question: Callable[[Store], T]) -> T:
+        """Ask the store; raise PeersFailed where it is no longer there, or does not answer in time."""
+        if self._post is None:
+            assert self._broken is not None
+            raise PeersFailed(self._broken)
+        limit = max(self.roll_call_seconds, 2.0) if self.breaking else self.timeout
+        try:
+            return self._post.ask(question, limit)
+        except NoAnswer:
+            fault = self.unanswered()
         except RuntimeError as error:
-            self.breaking = True
-            reason = "the rendezvous store is gone, and with it rank 0 or the launcher that holds it"
-            # Nobody can be asked who speaks: the second rank does, as the first most likely held the store.
-            speaker = self.ranks[min(1, len(self.ranks) - 1)]
-            raise PeersFailed(Fault(f"{reason} ({first_line(error)})", speaker)) from error
-        finally:
-            self.asking_since = None
+            fault = self._without_store(
+                f"is gone, and with it {self._terms.holder} that held it ({first_line(error)})"
+            )
+        if not self._post.is_current():
+            self.breaking = self._noticed = True
+            fault = self._broken = self._broken or fault
+        raise PeersFailed(fault)
+
+    def unanswered(self) -> Fault:
+        """Return the fault that each rank finds by itself where the store does not answer."""
+        return self._without_store(f"gives no answer; {self._terms.holder} that holds it hangs")
+
+    def _without_store(self, what: str) -> Fault:
+        # Nobody can be asked who speaks: the second rank does, as the first most likely held the store.
+        return Fault(f"the rendezvous store {what}", self.ranks[min(1, len(self.ranks) - 1)])
 
 
 def first_line(error: BaseException) -> str:

@@ -6,24 +6,22 @@ import json
 import socket
 import time
 from collections.abc import Callable
-from queue import Empty, Queue
-from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 import torch.distributed as dist
-from torch._C._distributed_c10d import FileStore, PrefixStore, TCPStore
+from torch.distributed import FileStore, PrefixStore, TCPStore
 
 from hpplan import __version__
 from hpplan.errors import ExecutionBroken, UnusableRequest
 from hpplan.exchange.deadman import Deadman
-from hpplan.exchange.ledger import Ledger, PeersFailed, first_line, seconds
-from hpplan.routing.wording import listed
+from hpplan.exchange.ledger import Ledger, Terms, first_line, seconds
+from hpplan.exchange.post import NoAnswer, Post
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from torch._C._distributed_c10d import Store
+    from torch.distributed import Store
 
     from hpplan.exchange.job import Job
     from hpplan.exchange.ledger import Fault
@@ -35,6 +33,7 @@ _LAST_WORDS = 1.0
 _PAUSE = 0.1
 
 _COME = "come to the rendezvous"
+_CONNECTING = "connecting to the other ranks"
 
 Judge = Callable[[list[dict[str, Any]]], "Fault | None"]
 """Looks at every rank's note, by rank; returns why they do not go together, or None."""
@@ -112,17 +111,30 @@ class Session:
         """Come to the rendezvous; raise ExecutionBroken where there is none within the timeout."""
         self.job = job
         until = time.monotonic() + timeout
-        stores = [
-            PrefixStore(
-                f"hpplan/{job.attempt}",
-                _store_in_time(job, until, listens=job.holds_store and number == 0),
+
+        def connect() -> Store:
+            # torch waits for notes in a connection of its own, which holds up everybody else in it.
+            self._store, ours = (
+                PrefixStore(
+                    f"hpplan/{job.attempt}",
+                    _store(job, (until - time.monotonic()) * 3 / 4, listens=job.holds_store and not number),
+                )
+                for number in range(2)
             )
-            for number in range(2)
-        ]
-        self._store = stores[0]
-        ranks = range(job.world_size)
-        self.ledger = Ledger(self._store, ranks, job.rank, timeout)
-        self.deadman = Deadman(job, self.ledger, Ledger(stores[1], ranks, job.rank, timeout))
+            return ours
+
+        post = Post(connect)
+        self.deadman = Deadman(job, post)
+        _meet_in_time(job, post, timeout)
+        terms = Terms(
+            world_size=job.world_size,
+            holder=job.store_holder,
+            holds_store=job.holds_store,
+            end=self.deadman.end_for,
+            needs_store=True,
+        )
+        self.ledger = Ledger(post, range(job.world_size), job.rank, timeout, terms)
+        self.deadman.guard(self.ledger)
 
     @property
     def rank(self) -> int:
@@ -135,38 +147,17 @@ class Session:
         Raises PeersFailed on every rank otherwise.
         """
         here = {"version": __version__, "host": socket.gethostname(), **note}
-        self.ledger.set(f"hello/{self.rank}", json.dumps(here))
+        ledger = self.ledger
+        ledger.set(f"hello/{self.rank}", json.dumps(here))
         if self.rank == 0:
-            fault = judge([json.loads(text) for text in self.collect("hello", _COME)])
+            fault = judge([json.loads(text) for text in ledger.collect("hello", _COME)])
             if fault is not None:
-                raise PeersFailed(self.ledger.declare(fault.reason, fault.status))
-            self.ledger.set("go", "")
-        elif self.ledger.absent(["go"], "meeting"):
+                ledger.fail(ledger.declare(fault.reason, fault.status))
+            ledger.set("go", "")
+        elif ledger.absent(["go"], "meeting"):
             # Whoever runs out of patience first says what rank 0 would have said.
-            self._refuse_without(self.ledger.missing(self._notes("hello")), _COME)
-            self.ledger.break_off("meeting")
-
-    def collect(self, key: str, failing_to: str) -> list[str]:
-        """Return what every rank wrote under `key`, by rank.
-
-        Raises PeersFailed on every rank, naming those that failed to.
-        """
-        notes = self._notes(key)
-        self._refuse_without(self.ledger.absent(notes, f"waiting to {failing_to}"), failing_to)
-        return [self.ledger.read(note) or "" for note in notes]
-
-    def _notes(self, key: str) -> list[str]:
-        return [f"{key}/{rank}" for rank in self.ledger.ranks]
-
-    def _refuse_without(self, missing: list[str], failing_to: str) -> None:
-        """Break off on all ranks where notes are missing, naming the ranks that did not write them."""
-        if not missing:
-            return
-        ranks = [int(name.rpartition("/")[2]) for name in missing]
-        who = listed("rank", ranks, len(ranks))
-        reason = f"{who} did not {failing_to} within {self.ledger.timeout:g} s"
-        here = next(rank for rank in self.ledger.ranks if rank not in ranks)
-        raise PeersFailed(self.ledger.declare(reason, speaker=here))
+            ledger.require_notes("hello", _COME)
+            ledger.break_off("meeting")
 
     def start(self, backend: Backend) -> torch.device:
         """Initialize torch.distributed; return this rank's device."""
@@ -174,56 +165,48 @@ class Session:
         if backend.device_type != "cpu":
             device = torch.device(backend.device_type, self.job.local_rank)
             getattr(torch, backend.device_type).set_device(device)
-        with self.deadman.limit(self.ledger.timeout, "connecting to the other ranks"):
+        begun = time.monotonic()
+        with self.deadman.limit(self.ledger.timeout, _CONNECTING):
             try:
                 dist.init_process_group(
                     backend.configuration,
                     store=PrefixStore("groups", self._store),
                     rank=self.rank,
                     world_size=self.job.world_size,
-                    timeout=seconds(2 * self.ledger.timeout),
+                    timeout=seconds(self.ledger.torchs_patience),
                 )
             except RuntimeError as error:
-                self.ledger.break_off("connecting", first_line(error))
+                self.ledger.break_off(_CONNECTING, self.ledger.came_late(begun, error))
         return device
 
     def leave(self, *, broken: bool = False) -> None:
         """Part from the others: whoever holds the store goes last."""
-        self.ledger.part(_LAST_WORDS if broken else _FAREWELL, waits=self.job.holds_store)
+        self.ledger.part(_LAST_WORDS if broken else _FAREWELL)
         if not broken and dist.is_initialized():
             with self.deadman.limit(_FAREWELL, "leaving the process groups"):
                 dist.destroy_process_group()
+            self.ledger.close()
             self.deadman.dismiss()
 
 
-def _store_in_time(job: Job, until: float, *, listens: bool) -> Store:
-    """Return the store; raise ExecutionBroken where there is none by then, on the monotonic clock.
+def _meet_in_time(job: Job, post: Post, timeout: float) -> None:
+    """Return once the post has its store; raise ExecutionBroken where there is none in time.
 
     Where something else than a store listens, torch waits several times as
     long as it is told to. Its call goes on then, until the process ends.
     """
-    found: Queue[Store | Exception] = Queue()
-
-    def look() -> None:
-        try:
-            found.put(_store(job, (until - time.monotonic()) * 3 / 4, listens=listens))
-        except (RuntimeError, OSError) as error:
-            found.put(error)
-
-    Thread(target=look, name="hpplan-store", daemon=True).start()
     who = f"rank {job.rank} finds no rendezvous at {job.meeting_point}"
     try:
-        store = found.get(timeout=max(0.0, until - time.monotonic()))
-    except Empty:
+        post.ask(lambda store: store.check(["alarm"]), timeout)
+    except NoAnswer:
         raise ExecutionBroken(f"{who}: what listens there does not answer as a store does") from None
-    if isinstance(store, Exception):
-        if listens and "EADDRINUSE" in str(store):
+    except (RuntimeError, OSError) as error:
+        if job.holds_store and "EADDRINUSE" in str(error):
             raise ExecutionBroken(
                 f"rank {job.rank} cannot hold the rendezvous at {job.meeting_point}: another process has "
                 "the port; take a free one as MASTER_PORT, or torchrun's --rdzv-endpoint"
-            )
-        raise ExecutionBroken(f"{who}: {first_line(store)}")
-    return store
+            ) from None
+        raise ExecutionBroken(f"{who}: {first_line(error)}") from None
 
 
 def _store(job: Job, patience: float, *, listens: bool) -> Store:

@@ -122,8 +122,10 @@ def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
             return worker.run(callbacks)
         if job.lost_its_launcher:
             end_orphan(job)
-        # Ranks that have not met cannot agree on who speaks: under torchrun, one of each host does.
-        message = lost if job.local_rank == 0 or not job.under_torchrun else None
+        # Ranks that have not met cannot agree on who speaks: one of each host does, and where
+        # rank 0 is to hold the store, and may be what is missing, the second rank.
+        speaks = job.local_rank == 0 or (job.rank == 1 and not job.agent_holds_store)
+        message = lost if speaks else None
         return Outcome(ExecutionBroken.exit_status, message=message or None, whole=False)
 
 
@@ -191,16 +193,15 @@ class _Worker:
             return failure.fault
 
     def _stopped(self) -> Fault:
-        """Find out why the launcher stops this rank: because of a peer, as a rule."""
+        """Find out why somebody stops this rank: the launcher because of a peer, as a rule."""
         from hpplan.exchange.ledger import Fault, PeersFailed
 
-        job, ledger = self.session.job, self.session.ledger
-        if job.stopped_by_launcher:
+        ledger = self.session.ledger
+        if self.session.job.stopped_by_launcher:
             return Fault("", -1)
-        if job.launcher is not None:
-            return self._declared(f"rank {ledger.rank} was stopped (SIGTERM)")
+        ledger.stopped = True
         try:
-            ledger.break_off("running", "the launcher stopped the job (SIGTERM)")
+            ledger.break_off("running")
         except PeersFailed as failure:
             return failure.fault
 
@@ -231,9 +232,9 @@ class _Worker:
             self.session.meet({"digest": prepared.routes.digest, "settings": how}, find_fault)
 
     def _exchange(self, prepared: Prepared, callbacks: Callbacks) -> dict[str, Any]:
-        from hpplan.exchange.deadman import PULSE
         from hpplan.exchange.execution import execute
         from hpplan.exchange.execution_report import execution_report
+        from hpplan.exchange.ledger import PULSE
 
         ledger = self.session.ledger
         device = self.session.start(prepared.backend)
@@ -243,7 +244,7 @@ class _Worker:
         if ledger.rank:
             ledger.wait_for(["end"], "waiting for the others to finish", pulse=PULSE)
             return {"verified": json.loads(ledger.read("end") or "null")}
-        results = [json.loads(text) for text in self.session.collect("result", "finish")]
+        results = [json.loads(text) for text in ledger.collect("result", "finish")]
         report = execution_report(prepared.routes, self.settings, prepared.backend, results)
         callbacks.publish(report)
         ledger.set("end", json.dumps(report["verified"]))

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import torch
 
 
-def at_collective(rank: int, culprit: int, number: int, deed: str, victim: int | None = None) -> None:
-    """Have one rank do something before its all-to-all of this number, counted from 1.
+def at_collective(rank: int, culprit: int | None, number: int, deed: str, victim: int | None = None) -> None:
+    """Have one rank, or each, do something before its all-to-all of this number, counted from 1.
 
     It sends its signals to the process `victim`, or to itself.
     """
     from hpplan.exchange.transport import Transport
 
-    if rank != culprit:
+    if culprit not in (None, rank):
         return
     deeds: dict[str, Callable[[], Any]] = {
         "kill": lambda: os.kill(victim or os.getpid(), signal.SIGKILL),
