@@ -125,12 +125,13 @@ class Exchanged(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> Any:  # noqa: ANN401 - torch's signature
         """Run the engine backward."""
-        given = [
-            torch.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
-            for gradient, (shape, dtype, device) in zip(gradients, ctx.like, strict=True)
-        ]
-        ctx.before_backward()
-        return (None, None, None, *ctx.engine.backward(given))
+        with ctx.engine.transport.ledger.telling():
+            given = [
+                torch.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
+                for gradient, (shape, dtype, device) in zip(gradients, ctx.like, strict=True)
+            ]
+            ctx.before_backward()
+            return (None, None, None, *ctx.engine.backward(given))
 
 
 def exchanged(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.exchange.feature_exchange import FeatureExchange
 from hpplan.exchange.group import ExchangeGroup, new_group
 from hpplan.exchange.measure import Timings, measure
-from hpplan.exchange.verify import Verification, verify
+from hpplan.exchange.verify import Mismatch, Verification, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,9 +74,17 @@ def execute(
         "plain_forward": timings.plain_forward,
         "plain_backward": timings.plain_backward,
         "rows_verified": sum(check.rows for check in checks),
-        "mismatch_count": sum(check.total for check in checks),
-        "mismatches": [mismatch._asdict() for check in checks for mismatch in check.mismatches],
+        "mismatch_count": max((check.total for check in checks), default=0),
+        "mismatches": [mismatch._asdict() for mismatch in _once(checks)],
     }
+
+
+def _once(checks: list[Verification]) -> list[Mismatch]:
+    """Return what was found, each once: found again, a wrong row may hold something else."""
+    found: dict[tuple[str, str], Mismatch] = {}
+    for mismatch in (one for check in checks for one in check.mismatches):
+        found.setdefault((mismatch.code, mismatch.message.partition(": ")[0]), mismatch)
+    return list(found.values())
 
 
 def _first_stage(mesh: Mesh, ledger: Ledger) -> dist.ProcessGroup | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import torch
@@ -10,6 +11,7 @@ import torch.distributed as dist
 from hpplan.errors import HpplanError, UnusableRequest
 from hpplan.exchange.engine import Engine, exchanged
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup
+from hpplan.exchange.ledger import PeersFailed
 from hpplan.exchange.lockstep import Kind, Step, digest_prefix
 from hpplan.exchange.packing import Packing
 from hpplan.exchange.payloads import Signature, difference, news, signature_of, spelled, tensors
@@ -139,7 +141,8 @@ class FeatureExchange:
             data = workload_data(items, sequence, buckets, encoder_cp_size)
             route, digest = plan_micro_batch(data, mesh, dist.get_rank(), granularity, assign)
         except HpplanError as error:
-            made.ledger.declare(f"rank {dist.get_rank()}: cannot plan its micro-batch: {error}")
+            with suppress(PeersFailed):
+                made.ledger.refuse(f"cannot plan its micro-batch: {error}")
             raise
         return cls(_first_stage(route), digest, made, replica_grad)
 
@@ -163,16 +166,18 @@ class FeatureExchange:
         keeps all its rows as they lie, what it gets is the features themselves,
         not a copy: it must not change either in place.
         """
+        with self.group.ledger.telling():
+            return Received(self._engine.packing, self._call(features), self.group)
+
+    def _call(self, features: torch.Tensor | Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         payloads, problem = tensors(features)
         problem = problem or self._problem(payloads)
         if len(self.route.group_ranks) > 1:
             step, needs_grad = self._step_together(payloads, problem)
-            rows = self._run(payloads, step, needs_grad=needs_grad)
-        elif problem is not None:
+            return self._run(payloads, step, needs_grad=needs_grad)
+        if problem is not None:
             self.group.ledger.refuse(problem)
-        else:
-            rows = self._run(payloads, None, needs_grad=torch.is_grad_enabled())
-        return Received(self._engine.packing, rows, self.group)
+        return self._run(payloads, None, needs_grad=torch.is_grad_enabled())
 
     def agree_again(self) -> None:
         """Have the next call agree anew; every rank of the group calls this.

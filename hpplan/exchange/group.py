@@ -7,7 +7,6 @@ import math
 import os
 import time
 import weakref
-from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from hpplan.exchange.deadman import end
 from hpplan.exchange.job import AGENT_STORE_VARIABLE
 from hpplan.exchange.ledger import Ledger, PeersFailed, Terms, seconds
 from hpplan.exchange.lockstep import Lockstep
+from hpplan.exchange.majority import odd_one
 from hpplan.exchange.memory import Memory
 from hpplan.exchange.post import Post
 from hpplan.exchange.transport import Transport
@@ -223,19 +223,6 @@ def _default_store() -> Store:
     found = getattr(dist.group.WORLD, "get_group_store", None) or distributed_c10d._get_default_store  # noqa: SLF001 - torch 2.4 has no other
     store: Store = found()
     return store.clone() if hasattr(store, "clone") else store
-
-
-def odd_one(said: Sequence[Any]) -> tuple[int, int] | None:
-    """Return the first rank that says something else than most, and the first of most; None where all agree.
-
-    Where no answer is in the majority, most are those that say what the first rank says.
-    """
-    if all(one == said[0] for one in said):
-        return None
-    usual, times = Counter(said).most_common(1)[0]
-    if 2 * times <= len(said):
-        usual = said[0]
-    return next(rank for rank, one in enumerate(said) if one != usual), said.index(usual)
 
 
 def _device_types(process_group: dist.ProcessGroup) -> tuple[str, ...]:

@@ -208,16 +208,15 @@ class Ledger:
         self.fail(self.declare(f"rank {self.rank}: {reason}"))
 
     @contextmanager
-    def telling(self, doing: str) -> Iterator[None]:
+    def telling(self) -> Iterator[None]:
         """Break off on all ranks where the block raises; this one raises its own error."""
         try:
             yield
         except PeersFailed:
             raise
-        except BaseException as error:
-            what = f"failed while {doing} with {type(error).__name__}: {first_line(error)}"
+        except Exception as error:
             with suppress(PeersFailed):
-                self.refuse(what)
+                self.fail(self.declare(failure_of(self.rank, error)))
             raise
 
     def collect(self, key: str, failing_to: str) -> list[str]:
@@ -419,6 +418,11 @@ class Ledger:
     def _without_store(self, what: str) -> Fault:
         # Nobody can be asked who speaks: the second rank does, as the first most likely held the store.
         return Fault(f"the rendezvous store {what}", self.ranks[min(1, len(self.ranks) - 1)])
+
+
+def failure_of(rank: int, error: Exception) -> str:
+    """Return what a rank tells the others when it fails by itself."""
+    return f"rank {rank} failed with {type(error).__name__}: {first_line(error)}"
 
 
 def first_line(error: BaseException) -> str:

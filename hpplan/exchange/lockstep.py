@@ -5,13 +5,13 @@ from __future__ import annotations
 import struct
 from enum import IntEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from hpplan.exchange.ledger import PeersFailed
+import torch.distributed as dist
+
+from hpplan.exchange.majority import odd_one
 
 if TYPE_CHECKING:
-    import torch.distributed as dist
-
     from hpplan.exchange.ledger import Ledger
     from hpplan.exchange.transport import Transport
 
@@ -88,7 +88,7 @@ class Lockstep:
             self._compare([_read(one) for one in said])
 
     def _compare(self, steps: list[Step]) -> None:
-        first, ranks = steps[0], self._ledger.ranks
+        ranks = dist.get_process_group_ranks(self._notes_group)
         if {step.kind for step in steps} == {Kind.AGREEING} and len({step.call for step in steps}) == 1:
             # What they bring, and whether that is the same, is what they are about to tell.
             return
@@ -96,21 +96,21 @@ class Lockstep:
             news = self._ledger.read(self._news(rank, step.call)) if step.kind is Kind.AGREEING else None
             if news is not None:
                 self._fail(news)
-        for rank, step in zip(ranks, steps, strict=True):
-            if step == first:
-                continue
-            if (step.kind, step.call) != (first.kind, first.call):
-                others = f"rank {ranks[0]} {_DOING[first.kind]} its call {first.call}"
-                self._fail(f"rank {rank} {_DOING[step.kind]} its call {step.call}, and {others}; {_ORDER}")
-            what = f"rank {rank} {_DOING[step.kind]} its call {step.call}"
-            if step.digest != first.digest:
-                digests = f"digests {_shown(step.digest)} and {_shown(first.digest)}"
-                self._fail(f"{what} by other routes than rank {ranks[0]}: {digests}; {_ORDER}")
-            theirs, ours = (self._spelled.get(one.brings, "something else") for one in (step, first))
-            self._fail(f"{what} and brings {theirs}, and rank {ranks[0]} {ours}")
+        found = odd_one(steps)
+        assert found is not None
+        (step, first), (rank, usual) = [steps[at] for at in found], [ranks[at] for at in found]
+        if (step.kind, step.call) != (first.kind, first.call):
+            others = f"rank {usual} {_DOING[first.kind]} its call {first.call}"
+            self._fail(f"rank {rank} {_DOING[step.kind]} its call {step.call}, and {others}; {_ORDER}")
+        what = f"rank {rank} {_DOING[step.kind]} its call {step.call}"
+        if step.digest != first.digest:
+            digests = f"digests {_shown(step.digest)} and {_shown(first.digest)}"
+            self._fail(f"{what} by other routes than rank {usual}: {digests}; {_ORDER}")
+        theirs, ours = (self._spelled.get(one.brings, "something else") for one in (step, first))
+        self._fail(f"{what} and brings {theirs}, and rank {usual} {ours}")
 
-    def _fail(self, reason: str) -> None:
-        raise PeersFailed(self._ledger.declare(reason))
+    def _fail(self, reason: str) -> NoReturn:
+        self._ledger.fail(self._ledger.declare(reason))
 
     def _news(self, rank: int, call: int) -> str:
         return f"news/{rank}/{call}"

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hpplan.exchange.group import ExchangeGroup
-    from hpplan.exchange.memory import Memory
     from hpplan.exchange.packing import Packing, Run
 
 
@@ -67,7 +66,8 @@ class Received:
         if problem is not None:
             self._group.ledger.refuse(problem)
         rows, runs = self.payloads[payload], self._packing.owned_runs
-        merged: torch.Tensor = _apply(_Merged, inputs_embeds, rows, runs, add, self._group.memory)
+        with self._group.ledger.telling():
+            merged: torch.Tensor = _apply(_Merged, inputs_embeds, rows, runs, add, self._group)
         return merged
 
     def _problem(self, inputs_embeds: object, payload: int) -> str | None:
@@ -114,11 +114,11 @@ class _Merged(torch.autograd.Function):
         rows: torch.Tensor,
         runs: Sequence[Run],
         add: bool,
-        memory: Memory,
+        group: ExchangeGroup,
     ) -> torch.Tensor:
-        ctx.runs, ctx.add, ctx.memory = runs, add, memory
+        ctx.runs, ctx.add, ctx.group = runs, add, group
         ctx.rows = (tuple(rows.shape), rows.dtype)
-        merged = memory.empty(embeds.shape, embeds.dtype, embeds.device).copy_(embeds)
+        merged = group.memory.empty(embeds.shape, embeds.dtype, embeds.device).copy_(embeds)
         scatter(merged.view(-1, rows.shape[1]), rows.to(embeds.dtype), runs, add=add)
         return merged
 
@@ -126,18 +126,20 @@ class _Merged(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # noqa: ANN401 - torch's signature
         (count, width), dtype = ctx.rows
-        flat = gradient.reshape(-1, width)
+        empty = ctx.group.memory.empty
         of_rows = of_embeds = None
-        if ctx.needs_input_grad[1]:
-            of_rows = ctx.memory.empty((count, width), dtype, gradient.device)
-            if sum(run.rows for run in ctx.runs) < count:
-                of_rows.zero_()
-            gather_apart(of_rows, flat.to(dtype), ctx.runs)
-        if ctx.needs_input_grad[0]:
-            of_embeds = gradient
-            if not ctx.add:
-                of_embeds = ctx.memory.empty(gradient.shape, gradient.dtype, gradient.device).copy_(gradient)
-                clear(of_embeds.view(-1, width), ctx.runs)
+        with ctx.group.ledger.telling():
+            flat = gradient.reshape(-1, width)
+            if ctx.needs_input_grad[1]:
+                of_rows = empty((count, width), dtype, gradient.device)
+                if sum(run.rows for run in ctx.runs) < count:
+                    of_rows.zero_()
+                gather_apart(of_rows, flat.to(dtype), ctx.runs)
+            if ctx.needs_input_grad[0]:
+                of_embeds = gradient
+                if not ctx.add:
+                    of_embeds = empty(gradient.shape, gradient.dtype, gradient.device).copy_(gradient)
+                    clear(of_embeds.view(-1, width), ctx.runs)
         return of_embeds, of_rows, None, None, None
 
 

@@ -15,6 +15,7 @@ from hpplan.diagnostics import Place
 from hpplan.errors import INTERRUPTED_STATUS, ExecutionBroken, HpplanError, InvalidInput, UnusableRequest
 from hpplan.exchange import NO_NUMPY, NO_TORCH
 from hpplan.exchange.deadman import end_orphan
+from hpplan.exchange.majority import odd_one
 from hpplan.exchange.termination import Terminated, Termination
 from hpplan.routing.mesh import check_world_size
 
@@ -140,7 +141,7 @@ class _Worker:
         termination.ledger = self.session.ledger
 
     def run(self, callbacks: Callbacks) -> Outcome:
-        from hpplan.exchange.ledger import PeersFailed, first_line
+        from hpplan.exchange.ledger import PeersFailed, failure_of
         from hpplan.exchange.session import cannot_go_on
 
         ledger, trouble = self.session.ledger, None
@@ -162,8 +163,7 @@ class _Worker:
         except KeyboardInterrupt:
             fault = self._declared(f"rank {ledger.rank} was interrupted (SIGINT)", INTERRUPTED_STATUS)
         except Exception as error:
-            what = f"rank {ledger.rank} failed with {type(error).__name__}: {first_line(error)}"
-            fault = self._declared(what)
+            fault = self._declared(failure_of(ledger.rank, error))
             if not cannot_go_on(error):
                 self.session.deadman.take_the_last_word()
                 self.session.leave(broken=True)
@@ -266,21 +266,27 @@ def find_fault(notes: list[dict[str, Any]]) -> Fault | None:
         if "trouble" in note:
             who = f"rank {rank} on {note['host']}: " if rank else ""
             return Fault(who + note["trouble"], 0, note["status"])
-    first = notes[0]
-    for rank, note in enumerate(notes):
-        who = f"rank {rank} on {note['host']}"
-        if note["version"] != first["version"]:
-            return Fault(f"{who} runs hpplan {note['version']}, and rank 0 runs {first['version']}", 0)
-        # Before the digests: an option says more, and --dtype changes the digest too.
-        for name, ours in first["settings"].items():
-            theirs = note["settings"][name]
-            if theirs != ours:
-                return Fault(
-                    f"{who} was started {_spelled(name, theirs)}, and rank 0 {_spelled(name, ours)}", 0
-                )
-        if note["digest"] != first["digest"]:
-            digests = f"{note['digest'][:_SHOWN]}… and {first['digest'][:_SHOWN]}…"
-            return Fault(f"{who} has other routes than rank 0: their digests are {digests}", 0)
+
+    def differing(values: list[Any]) -> tuple[str, int, Any, Any] | None:
+        found = odd_one(values)
+        if found is None:
+            return None
+        odd, usual = found
+        return f"rank {odd} on {notes[odd]['host']}", usual, values[odd], values[usual]
+
+    if found := differing([note["version"] for note in notes]):
+        who, usual, theirs, ours = found
+        return Fault(f"{who} runs hpplan {theirs}, and rank {usual} runs {ours}", 0)
+    # Before the digests: an option says more, and --dtype changes the digest too.
+    for name in notes[0]["settings"]:
+        if found := differing([note["settings"][name] for note in notes]):
+            who, usual, *values = found
+            theirs, ours = (_spelled(name, value) for value in values)
+            return Fault(f"{who} was started {theirs}, and rank {usual} {ours}", 0)
+    if found := differing([note["digest"] for note in notes]):
+        who, usual, theirs, ours = found
+        digests = f"{theirs[:_SHOWN]}… and {ours[:_SHOWN]}…"
+        return Fault(f"{who} has other routes than rank {usual}: their digests are {digests}", 0)
     return None
 
 
