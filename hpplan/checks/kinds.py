@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.documents.streams import STDIN_NAME
@@ -19,7 +20,8 @@ class Kind(NamedTuple):
 
     Each of `marks` is fields that together give the kind away. `usages` are
     the commands that take such a document; the first is for whoever typed none
-    of them.
+    of them. Where fields of that name are in many a file of others, each of
+    `records` is how fields begin that together give away what stands in them.
     """
 
     name: str
@@ -27,6 +29,12 @@ class Kind(NamedTuple):
     verb: str
     marks: tuple[tuple[str, ...], ...]
     usages: tuple[str, ...] = ()
+    records: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def what(self) -> str:
+        """Verb and noun: `is a plan`."""
+        return f"{self.verb} {self.noun}"
 
 
 KINDS = (
@@ -42,6 +50,11 @@ KINDS = (
             "hpplan explain PLAN --rules {name}",
             "hpplan compile PLAN --rules {name} -o DIR",
         ),
+        (
+            *((prefix,) for prefix in ("local_compute", "inner_wrapper", "replace_")),
+            ("match", "factory"),
+            ("fqn", "factory"),
+        ),
     ),
     Kind(
         "strategies",
@@ -53,6 +66,7 @@ KINDS = (
             "hpplan explain PLAN --strategies {name}",
             "hpplan compile PLAN --strategies {name} -o DIR",
         ),
+        (("strip_boundary_subpatterns",), ("target_class",), ("target", "kind")),
     ),
     Kind("report", "an answer of `hpplan exec --report`", "is", (("hpplan_exec",),)),
     Kind("comparison", "an answer of `hpplan route --compare`", "is", (("ways", "take"),)),
@@ -63,8 +77,15 @@ KINDS = (
         "is",
         (("sequence",), ("items",), ("replicas",), ("feature_width",), ("micro_batches",)),
         ("hpplan route {name} --mesh AXES", "hpplan compile PLAN --workload {name} -o DIR"),
+        (("output_rows",), ("decoder_token_start",), ("length",), ("cp_layout",), ("sequence",), ("items",)),
     ),
-    Kind("rank", "an answer of `hpplan route --rank`", "is", (("rank", "exchanges"), ("ranks",))),
+    Kind(
+        "rank",
+        "an answer of `hpplan route --rank`",
+        "is",
+        (("rank", "exchanges"), ("ranks",)),
+        records=(("exchanges",),),
+    ),
 )
 """All kinds; the first that fits counts."""
 
@@ -77,10 +98,48 @@ def kind_of_document(data: Mapping[str, Any], default: str = "plan") -> str:
     )
 
 
+_UNMISTAKABLE = (
+    "param_plan",
+    "boundary_classes",
+    "hpplan_routes",
+    "hpplan_exec",
+    "plan_overrides",
+    "feature_width",
+)
+"""Fields at the top of a document that nobody else's have."""
+
+_MARK = re.compile("|".join({name for kind in KINDS for mark in kind.marks for name in mark}).encode())
+_OWN_FIELD = re.compile(rf"(?m)(?:^|[{{,])\s*[\"']?(?:{'|'.join(_UNMISTAKABLE)})[\"']?\s*:".encode())
+
+
+def own_kind(data: Mapping[str, Any]) -> str | None:
+    """Return the name of the kind of a document that nobody named, or None where it may be of others."""
+    kind = next((kind for kind in KINDS if kind.name == kind_of_document(data, "")), None)
+    if kind is None or not kind.records or any(name in data for name in _UNMISTAKABLE):
+        return kind and kind.name
+    members = [data.get(name) for mark in kind.marks for name in mark]
+    records = [one for member in members for one in (member if isinstance(member, list) else [member])]
+    ours = any(_begin_so(one, kind.records) for one in records if isinstance(one, dict))
+    return kind.name if ours else None
+
+
+def _begin_so(record: Mapping[str, Any], beginnings: tuple[tuple[str, ...], ...]) -> bool:
+    return any(all(any(name.startswith(start) for name in record) for start in one) for one in beginnings)
+
+
+def may_be_own(raw: bytes) -> bool:
+    """Whether a file has what a document of some kind cannot do without, so that it is worth reading."""
+    return _MARK.search(raw.replace(b"\0", b"")) is not None
+
+
+def is_meant_as_own(raw: bytes) -> bool:
+    """Whether a file that does not parse has a field that nobody else's have."""
+    return _OWN_FIELD.search(raw.replace(b"\0", b"")) is not None
+
+
 def what_it_is(document: Document) -> str:
     """Return words for a document and its kind: `batch.yaml is a workload`."""
-    kind = _named(kind_of_document(document.data))
-    return f"{document.source.name} {kind.verb} {kind.noun}"
+    return f"{document.source.name} {kind_named(kind_of_document(document.data)).what}"
 
 
 def take(document: Document, taker: str, *wanted: str) -> str:
@@ -93,10 +152,10 @@ def take(document: Document, taker: str, *wanted: str) -> str:
     name = kind_of_document(document.data, wanted[0])
     if name in wanted:
         return name
-    nouns = [_named(one).noun for one in wanted]
+    nouns = [kind_named(one).noun for one in wanted]
     *others, last = nouns
     said = f"{what_it_is(document)}, and `{taker}` takes {', '.join(others)}{' or ' * bool(others)}{last}."
-    usages = _named(name).usages
+    usages = kind_named(name).usages
     if usages:
         usage = next((one for one in usages if one.startswith(f"{taker} ")), usages[0])
         path = "-" if document.source.name == STDIN_NAME else document.source.name
@@ -104,5 +163,6 @@ def take(document: Document, taker: str, *wanted: str) -> str:
     raise UnusableRequest(said)
 
 
-def _named(name: str) -> Kind:
+def kind_named(name: str) -> Kind:
+    """Return a kind by its name."""
     return next(kind for kind in KINDS if kind.name == name)

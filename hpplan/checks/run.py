@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from hpplan.routing.routes import RoutingTable
 
 
+CHECKED = ("plan", "rules", "strategies", "workload", "routes")
+"""The kinds of documents that are checked."""
+
+
 @dataclass
 class CheckRun:
     """One run over some documents, with what they are checked against.
@@ -89,7 +93,7 @@ class CheckRun:
             "routes": self._check_routes,
         }
         with collector_paused():
-            checks[take(document, "hpplan validate", *checks)](document)
+            checks[take(document, "hpplan validate", *CHECKED)](document)
 
     def finish(self) -> None:
         """Check the documents against each other; call it once, after the last one."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hpplan.cli.inputs import (
+    INPUT,
     PATH,
     RuleInputs,
     note_warnings,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command("compile", short_help="Emit the normalized plan and its routing table.")
-@click.argument("path", type=PATH, metavar="PLAN")
+@click.argument("path", type=INPUT, metavar="PLAN")
 @rule_options
 @routing_options
 @click.option("--bare", is_flag=True, help="Leave the normalization record out of the plan.")

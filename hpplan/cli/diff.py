@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hpplan.cli.inputs import PATH, only_one_standard_input
+from hpplan.cli.inputs import INPUT, only_one_standard_input
 
 if TYPE_CHECKING:
     from hpplan.checks.comparison.changes import Comparison
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @click.command("diff", short_help="Say what two plans, or two routing tables, mean differently.")
-@click.argument("a", type=PATH)
-@click.argument("b", type=PATH)
+@click.argument("a", type=INPUT)
+@click.argument("b", type=INPUT)
 @click.option(
     "--format",
     "format_name",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.inputs import PATH, refuse_overwriting
+from hpplan.cli.inputs import INPUT, PATH, refuse_overwriting
 from hpplan.cli.route_inputs import read_routes
 from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("exec", short_help="Run the routes under torchrun, and verify every row.")
-@click.argument("path", type=PATH, metavar="INPUT")
+@click.argument("path", type=INPUT, metavar="INPUT")
 @routing_options
 @click.option(
     "--backend",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hpplan.cli.completion import complete_code_or_file
-from hpplan.cli.inputs import only_one_standard_input, rule_options
+from hpplan.cli.inputs import INPUT, only_one_standard_input, rule_options
 
 if TYPE_CHECKING:
     from hpplan.checks.subject import Subject
@@ -77,6 +77,7 @@ def command(
         raise click.UsageError("--format is for codes, and a plan is explained in text; leave it out")
     only_one_standard_input((subject, rules_file, strategies_file))
     screen, color = output.screen(), output.use_color(sys.stdout)
+    subject = str(INPUT.convert(subject, None, None))
     found = _subject(output, subject, rules_file, strategies_file, model_type, mesh_text)
     if fqn is None:
         from hpplan.reports.explain_plan import render as render_plan

@@ -18,7 +18,24 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 PATH = click.Path(path_type=str, allow_dash=True, readable=False)
-"""A file to read; `-` is standard input. Whether it can be read is found out by reading it."""
+"""A file; `-` is a standard stream. Whether it can be used is found out by using it."""
+
+
+class _Input(click.Path):
+    """One file to read, also as a pattern that it alone matches."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own
+        """Return the path, or fail as click does where several match."""
+        from hpplan.documents.folder import named
+
+        found = named([value])
+        if len(found) > 1:
+            self.fail(f"'{value}' matches {len(found)} files; name one of them", param, ctx)
+        return super().convert(found[0], param, ctx)
+
+
+INPUT = _Input(path_type=str, allow_dash=True, readable=False)
+"""One file to read."""
 
 
 def rule_options(function: F) -> F:
@@ -30,14 +47,14 @@ def rule_options(function: F) -> F:
         click.option(
             "--strategies",
             "strategies_file",
-            type=PATH,
+            type=INPUT,
             metavar="FILE",
             help="Strategies that join the others and win.",
         ),
         click.option(
             "--rules",
             "rules_file",
-            type=PATH,
+            type=INPUT,
             metavar="FILE",
             help="Inline rules, or a HyperParallel training YAML. Default: the rules in the plan itself.",
         ),

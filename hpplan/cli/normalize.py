@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from hpplan.cli.completion import complete_passes
+from hpplan.cli.found import Found, found_options
 from hpplan.cli.inputs import (
     PATH,
     RuleInputs,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @click.command("normalize", short_help="Run the passes over plans and emit the normalized plans.")
 @click.argument("plans", nargs=-1, required=True, type=PATH, metavar="PLAN...")
 @rule_options
+@found_options("plans")
 @click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
 @click.option("-w", "--write", is_flag=True, help="Write each plan back to its own file.")
 @click.option(
@@ -77,6 +79,8 @@ def command(
     pass_names: str | None,
     print_after: tuple[str, ...],
     *,
+    skip_foreign: bool,
+    show_skipped: bool,
     write: bool,
     check: bool,
     diff: bool,
@@ -87,19 +91,26 @@ def command(
     """Run ep-strip, external-state-strip and shared-class-mark over plans.
 
     The normalized plan goes to standard output, or where -o or --write say.
-    A PLAN of '-' is read from standard input. Comments are not kept, except
-    those before the first line of the plan.
+    A PLAN of '-' is read from standard input; a folder stands for the plans in
+    it and below, a pattern such as 'plans/**/*.yaml' for what matches. Comments
+    are not kept, except those before the first line of the plan.
     """
     from hpplan.documents.source import format_of_name
 
+    several = write or check or diff or changes
+    if not skip_foreign:
+        _refuse_several(len(plans), output_file, several=several)
+    found = Found(output, "hpplan normalize", ("plan",), skip_foreign=skip_foreign, show_skipped=show_skipped)
+    paths = found.paths(plans)
     _check_options(
-        plans, rules_file, strategies_file, output_file, write=write, check=check, diff=diff, changes=changes
+        paths, rules_file, strategies_file, output_file, write=write, check=check, diff=diff, changes=changes
     )
     passes = _chosen_passes(pass_names)
     shown = _shown_passes(print_after, passes)
     runs = _run(
         output,
-        tuple(dict.fromkeys(plans)),
+        found,
+        paths,
         RuleInputs(output, rules_file, strategies_file),
         model_type,
         passes,
@@ -107,13 +118,14 @@ def command(
         bare=bare,
         strict=strict,
     )
+    _refuse_several(len(runs), output_file, several=several)
     target_format = format_name or (format_of_name(output_file) if output_file is not None else None)
     if check or diff:
         return _compare(output, runs, output_file, target_format, diff=diff)
     if write or output_file not in {None, "-"}:
         targets = [run.path for run in runs] if write else [str(output_file)]
         _write(output, runs, targets, target_format)
-    elif not changes:
+    elif runs and not changes:
         output.result(runs[0].text(target_format))
     if changes:
         _show_changes(output, runs, as_json=format_name == "json")
@@ -155,7 +167,8 @@ def _text(data: Mapping[str, Data], place: Place, format_name: Format, header: s
 
 def _run(
     output: Output,
-    paths: tuple[str, ...],
+    found: Found,
+    paths: list[str],
     inputs: RuleInputs,
     model_type: str | None,
     passes: tuple[Pass, ...],
@@ -165,8 +178,6 @@ def _run(
     strict: bool,
 ) -> list[_Run]:
     """Normalize every plan before anything is written; raise InvalidInput with what is wrong in any."""
-    from hpplan.checks.kinds import take
-    from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput
     from hpplan.passes.pipeline import normalize
     from hpplan.passes.record import with_record, without_record
@@ -181,8 +192,9 @@ def _run(
     warnings: list[Diagnostic] = []
     for path in paths:
         try:
-            document = read_document(path, output.sources)
-            take(document, "hpplan normalize", "plan")
+            document = found.read(path)
+            if document is None:
+                continue
             plan = load_plan(document)
             rules = inputs.rules(plan)
         except InvalidInput as error:
@@ -201,13 +213,21 @@ def _run(
         runs.append(_Run(path, plan, after, normalized, document.source))
     if problems:
         raise InvalidInput(problems)
+    found.check()
     # Several plans may share one rules file, and then each of them finds the same fault in it.
     note_warnings(output, dict.fromkeys(warnings), strict=strict)
     return runs
 
 
+def _refuse_several(count: int, output_file: str | None, *, several: bool) -> None:
+    if count > 1 and output_file is not None:
+        raise click.UsageError("-o names one file for several plans; use -w, or one call for each plan")
+    if count > 1 and not several:
+        raise click.UsageError("several plans need -w, --check, --diff or --changes")
+
+
 def _check_options(
-    plans: tuple[str, ...],
+    plans: list[str],
     rules_file: str | None,
     strategies_file: str | None,
     output_file: str | None,
@@ -230,10 +250,6 @@ def _check_options(
         raise click.UsageError("standard input ('-') has no file to write to; leave out -w")
     if changes and (check or diff):
         raise click.UsageError("--changes and --check or --diff are two answers; ask for one of them")
-    if len(plans) > 1 and output_file is not None:
-        raise click.UsageError("-o names one file for several plans; use -w, or one call for each plan")
-    if len(plans) > 1 and not (write or check or diff or changes):
-        raise click.UsageError("several plans need -w, --check, --diff or --changes")
     if output_file == "-" and (check or diff):
         raise click.UsageError("--check and --diff compare with a file; '-' is none")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from hpplan.cli.inputs import PATH, refuse_overwriting
+from hpplan.cli.inputs import INPUT, PATH, refuse_overwriting
 from hpplan.cli.names import ROUTE_FORMAT
 from hpplan.cli.route_inputs import make_folder, read_route_input
 from hpplan.cli.routing_options import RankOrAll, RouteOptions, routing_options
@@ -31,7 +31,7 @@ _LONGEST = 1e9
 
 
 @click.command("route", short_help="Compute and preview the feature-exchange routing table.")
-@click.argument("path", type=PATH, metavar="INPUT")
+@click.argument("path", type=INPUT, metavar="INPUT")
 @routing_options
 @click.option(
     "--rank",

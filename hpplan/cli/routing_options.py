@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hpplan.cli.inputs import PATH
+from hpplan.cli.inputs import INPUT
 from hpplan.cli.names import CP_LAYOUT, GRANULARITY, POLICY
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def routing_options(function: F) -> F:
         click.option(
             "--workload",
             "workload_file",
-            type=PATH,
+            type=INPUT,
             metavar="FILE",
             help="The workload of a plan that has none under feature_exchange, or another than its own.",
         ),

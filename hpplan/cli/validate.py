@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hpplan.cli.completion import complete_codes
+from hpplan.cli.found import Found, found_options
 from hpplan.cli.inputs import PATH, only_one_standard_input, refuse_overwriting, rule_options
 from hpplan.diagnostics import SEVERITIES
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from hpplan.checks.run import CheckRun
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Code, Diagnostic
+    from hpplan.documents.reader import Document
 
 FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sarif")
 """The keys of `hpplan.reports.formats.FORMATS`; a test holds the two together."""
@@ -25,6 +27,7 @@ FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sar
 @click.command("validate", short_help="Find what is wrong with plans, rules, workloads and routing tables.")
 @click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
 @rule_options
+@found_options("documents of hpplan")
 @click.option("--mesh", "mesh_text", metavar="AXES", help="Check for this mesh, such as dp=2,cp=2,tp=4,sp.")
 @click.option(
     "--select",
@@ -70,23 +73,31 @@ def command(
     output_format: str,
     output_file: str | None,
     *,
+    skip_foreign: bool,
+    show_skipped: bool,
     statistics: bool,
 ) -> int:
     """Find what is wrong with plans, rules files, strategies, workloads and routing tables.
 
-    What a FILE is, its content says. Plans are checked with the rules in
+    What a FILE is, its content says. A folder stands for the documents in it
+    and below; a pattern such as 'plans/**/*.yaml' for what matches. Plans are checked with the rules in
     --rules, or with their own. A routing table among several FILEs is also
     checked against the plans. `hpplan explain CODE` tells more about a finding.
 
     Codes are given as ids (HP213), beginnings of ids (HP2) or names, separated
     by commas. What keeps a file from being read further is always reported.
     """
+    from hpplan.checks.run import CHECKED, CheckRun
     from hpplan.reports.formats import TEXT_FORMATS
+    from hpplan.routing.mesh import parse_mesh
 
     only_one_standard_input((*files, rules_file, strategies_file))
-    refuse_overwriting(output_file, (*files, rules_file, strategies_file))
+    found = Found(output, "hpplan validate", CHECKED, skip_foreign=skip_foreign, show_skipped=show_skipped)
+    paths = found.paths(files)
+    refuse_overwriting(output_file, (*paths, rules_file, strategies_file))
     selected, ignored = _codes("--select", select), _codes("--ignore", ignore)
-    run = _run(output, files, rules_file, strategies_file, model_type, mesh_text)
+    run = CheckRun(model_type, None if mesh_text is None else parse_mesh(mesh_text))
+    count = _check(output, run, found, paths, rules_file, strategies_file)
     findings = [
         *run.blocking,
         *(
@@ -99,37 +110,40 @@ def command(
     if statistics:
         _count(output, findings, output_format, output_file)
     if output_format in TEXT_FORMATS:
-        beside = sum(file is not None for file in (rules_file, strategies_file))
-        output.conclude(_summary(findings, len(files) + beside))
+        output.conclude(_summary(findings, count))
     fatal = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     return 1 if any(item.level in fatal for item in findings) else 0
 
 
-def _run(
+def _check(
     output: Output,
-    files: tuple[str, ...],
+    run: CheckRun,
+    found: Found,
+    paths: list[str],
     rules_file: str | None,
     strategies_file: str | None,
-    model_type: str | None,
-    mesh_text: str | None,
-) -> CheckRun:
-    from hpplan.checks.run import CheckRun
+) -> int:
+    """Check what is at the paths, and return how many documents that are, with those beside them."""
     from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput
-    from hpplan.routing.mesh import parse_mesh
 
-    run = CheckRun(model_type, None if mesh_text is None else parse_mesh(mesh_text))
-    steps = [(run.use_rules, rules_file), (run.use_strategies, strategies_file)]
-    for step, path in [*steps, *((run.check, path) for path in files)]:
-        if path is not None:
-            try:
-                document = read_document(path, output.sources)
-            except InvalidInput as failure:
-                run.blocking.extend(failure.diagnostics)
-            else:
+    def read_beside(path: str) -> Document | None:
+        return read_document(path, output.sources)
+
+    beside = [(run.use_rules, rules_file), (run.use_strategies, strategies_file)]
+    steps = [(step, path, read_beside) for step, path in beside if path is not None]
+    steps += ((run.check, path, found.read) for path in paths)
+    for step, path, read in steps:
+        try:
+            document = read(path)
+        except InvalidInput as failure:  # noqa: PERF203 - every document has its say
+            run.blocking.extend(failure.diagnostics)
+        else:
+            if document is not None:
                 step(document)
+    found.check()
     run.finish()
-    return run
+    return len(steps) - found.skipped
 
 
 def _report(output: Output, findings: list[Diagnostic], output_format: str, output_file: str | None) -> None:

@@ -146,6 +146,9 @@ def command(
     markup comes on top. A list of `text_tokens` gives the text before each of
     them and after the last.
 
+    A BATCH that is a folder stands for the *.jsonl files in it and below, a
+    pattern such as 'batches/*.json' for what matches.
+
     Items are numbered as encoders get them: the images of all samples, then
     the videos. Several micro-batches make one document with a workload each
     under `micro_batches`, of which `hpplan route` makes statistics.
@@ -153,6 +156,7 @@ def command(
     _check_options(
         batch_files, micro_batch, pack, seq_length, encoder_ranks, mesh_text, policy, replicas=replicas
     )
+    batch_files = _batches(batch_files)
     refuse_overwriting(output_file, batch_files)
     from hpplan.cli.workload_run import WorkloadRun
     from hpplan.routing.batch.grouping import grouped, packed
@@ -184,6 +188,22 @@ def command(
         micro_batches = packed(samples, common, pack, run.problems, multiple)
     by_name: Format = "json" if output_file is not None and output_file.endswith(".json") else "yaml"
     run.write(micro_batches, output_file, format_name or by_name)
+
+
+def _batches(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the batch files that are named, and those in folders."""
+    import os
+
+    from hpplan.documents.folder import SAMPLES, files_in, named
+    from hpplan.errors import UnusableRequest
+
+    paths: list[str] = []
+    for path in named(arguments):
+        found = files_in(path, SAMPLES) if os.path.isdir(path) else [path]  # noqa: PTH112 - pathlib takes longer to import
+        if not found:
+            raise UnusableRequest(f"There is no batch in {path}: no name there ends in .jsonl.")
+        paths += found
+    return tuple(paths)
 
 
 def _check_options(

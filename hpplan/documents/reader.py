@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import EMPTY_DOCUMENT, NOT_A_MAPPING
 from hpplan.documents.source import Source
-from hpplan.documents.streams import BOM, decoded, document_name, opened, unreadable
+from hpplan.documents.streams import BOM, decoded, document_name, read_bytes
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -35,12 +35,7 @@ def read_document(path: str, sources: Sources | None = None) -> Document:
     Raises UnusableRequest when there is no such file or it cannot be read,
     and InvalidInput when its content is not one mapping.
     """
-    with opened(path) as stream:
-        try:
-            raw = stream.read()
-        except OSError as error:
-            raise unreadable(path, error) from None
-    return parse_document(raw, document_name(path), sources)
+    return parse_document(read_bytes(path), document_name(path), sources)
 
 
 def parse_document(raw: bytes, name: str, sources: Sources | None = None) -> Document:

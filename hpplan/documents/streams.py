@@ -47,6 +47,15 @@ def opened(path: str) -> Iterator[BinaryIO]:
         yield stream
 
 
+def read_bytes(path: str) -> bytes:
+    """Return what is at a path, or on standard input; raise UnusableRequest where it cannot be read."""
+    with opened(path) as stream:
+        try:
+            return stream.read()
+        except OSError as error:
+            raise unreadable(path, error) from None
+
+
 def unreadable(path: str, error: OSError | ValueError) -> UnusableRequest:
     """Return the failure to read what is at a path."""
     named = "standard input" if path == STDIN else path or "''"

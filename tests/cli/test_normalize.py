@@ -410,7 +410,7 @@ def test_warnings_and_strict(hpplan: Runner, plan: Path) -> None:
         ("/dev/null", "-w"),
         ("",),
         ("missing.yaml",),
-        (".",),
+        ("plan.yaml", "--rules", "."),
         ("plan.yaml", "--rules", "missing.yaml"),
         ("plan.yaml", "--strategies", "."),
         ("plan.yaml", "-o", "missing/out.yaml"),

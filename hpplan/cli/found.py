@@ -1,0 +1,133 @@
+"""Files, folders and patterns on a command line, as the documents that they stand for."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hpplan.cli.output import Output
+    from hpplan.documents.reader import Document
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def found_options(what: str) -> Callable[[F], F]:
+    """Add `--skip-foreign` and `--show-skipped`; `what` says what a file is that is not skipped."""
+
+    def add(function: F) -> F:
+        for option in (
+            click.option("--show-skipped", is_flag=True, help="Name the files that are left out, and why."),
+            click.option(
+                "--skip-foreign",
+                is_flag=True,
+                help=f"Leave out files that are no {what} instead of refusing them, as in a folder.",
+            ),
+        ):
+            function = option(function)
+        return function
+
+    return add
+
+
+class Found:
+    """The documents of some kinds among what a command line names.
+
+    A file that is named must be of one of these kinds. In a folder, and
+    everywhere with `skip_foreign`, what is of no such kind is left out.
+    """
+
+    def __init__(
+        self, output: Output, taker: str, wanted: tuple[str, ...], *, skip_foreign: bool, show_skipped: bool
+    ) -> None:
+        """Take what reads them, as messages call it, and the kinds that it takes."""
+        self._output, self._taker, self._wanted = output, taker, wanted
+        self._skip_foreign, self._show_skipped = skip_foreign, show_skipped
+        self._folders: dict[str, str] = {}
+        """The folder in which a path was found that nobody named."""
+        self._used: set[str] = set()
+        self.skipped = 0
+        """How many files were left out."""
+
+    def paths(self, arguments: Iterable[str]) -> list[str]:
+        """Return the paths of what may be documents, each once, in the order in which they are named.
+
+        Raises UnusableRequest for a pattern that nothing matches.
+        """
+        from hpplan.documents.folder import named
+
+        paths: dict[str, str] = {}
+        for path in named(arguments):
+            for one in self._expanded(path):
+                paths.setdefault("-" if one == "-" else os.path.realpath(one), one)
+        return list(paths.values())
+
+    def _expanded(self, path: str) -> list[str]:
+        from hpplan.documents.folder import files_in
+
+        if path == "-" or not os.path.isdir(path):  # noqa: PTH112 - pathlib takes longer to import
+            return [path]
+        files = files_in(path)
+        self._folders |= dict.fromkeys(files, path)
+        if not files:
+            self._folders[path] = path
+        return files
+
+    def read(self, path: str) -> Document | None:
+        """Return the document at a path, or None where it is left out.
+
+        Raises what reading does, and UnusableRequest for a document of another kind.
+        """
+        from hpplan.checks.kinds import take
+        from hpplan.documents.reader import read_document
+
+        if path in self._folders or (self._skip_foreign and path != "-"):
+            return self._looked_at(path)
+        document = read_document(path, self._output.sources)
+        take(document, self._taker, *self._wanted)
+        return document
+
+    def _looked_at(self, path: str) -> Document | None:
+        from hpplan.checks.kinds import is_meant_as_own, kind_named, may_be_own, own_kind
+        from hpplan.documents.reader import parse_document
+        from hpplan.documents.streams import read_bytes
+        from hpplan.errors import InvalidInput
+
+        raw = read_bytes(path)
+        document = None
+        try:
+            document = parse_document(raw, path) if may_be_own(raw) else None
+        except InvalidInput:
+            if is_meant_as_own(raw):
+                self._use(path)
+                parse_document(raw, path, self._output.sources)
+        kind = None if document is None else own_kind(document.data)
+        if document is None or kind not in self._wanted:
+            told = "it is no document of hpplan" if kind is None else f"it {kind_named(kind).what}"
+            self.skipped += 1
+            if self._show_skipped:
+                self._output.complain(f"{path}: skipped: {told}")
+            return None
+        self._use(path)
+        self._output.sources.add(document.source)
+        return document
+
+    def _use(self, path: str) -> None:
+        self._used.add(self._folders.get(path, path))
+
+    def check(self) -> None:
+        """Raise UnusableRequest for a folder in which there was nothing; call it when all is read."""
+        from hpplan.checks.kinds import kind_named
+        from hpplan.errors import UnusableRequest
+
+        if self._skip_foreign:
+            return
+        what = kind_named(self._wanted[0]).name if len(self._wanted) == 1 else "document of hpplan"
+        for folder in dict.fromkeys(self._folders.values()):
+            if folder not in self._used:
+                others = " --show-skipped names what is there." if self.skipped else ""
+                raise UnusableRequest(f"There is no {what} in {folder}.{others}")
