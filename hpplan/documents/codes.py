@@ -202,7 +202,8 @@ TOO_MANY_NODES = Code(
     "error",
     """\
 ## What it finds
-Aliases that expand to more than ten million nodes.
+Aliases that expand to more than ten million nodes, or that add more than 8 MiB, and more than twenty times
+its own text, to a document when it is written out.
 
 ## Why it hurts
 A few hundred bytes can stand for more than a machine's memory holds.

@@ -20,7 +20,7 @@ from yaml.events import (
 from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents import codes
 from hpplan.documents.collector import collector_paused
-from hpplan.documents.limits import MAX_DEPTH, MAX_NODES, NUMBERED
+from hpplan.documents.limits import MAX_COPIED, MAX_COPIES, MAX_DEPTH, MAX_NODES, NUMBERED
 from hpplan.documents.scalars import Data, PlainScalars
 from hpplan.documents.yaml_parser import Event, check_printable, gave_up_on_depth, open_parser, syntax_failure
 from hpplan.documents.yaml_tags import collection_problem, tagged_scalar
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 Key = Any
 """A string, `_Merge`, or for a key that is not allowed anything at all."""
+
+_AROUND_A_MEMBER = 8
+"""Quotes of key and value, colon, blank, comma and line break."""
 
 _VERSIONS = (None, (1, 1), (1, 2))
 
@@ -58,15 +61,17 @@ class _Broken:
 
 
 class _Anchored:
-    """What an anchor stands for; `ready` once its node has ended."""
+    """What an anchor at some depth stands for; `ready` once its node has ended."""
 
-    __slots__ = ("height", "ready", "size", "value")
+    __slots__ = ("depth", "height", "ready", "size", "value", "written")
 
-    def __init__(self) -> None:
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
         self.ready = False
         self.value: Any = None
         self.size = 1
         self.height = 0
+        self.written = 0
 
 
 def load_yaml(source: Source) -> Data:
@@ -160,6 +165,10 @@ class _Builder:
         self.anchors: dict[str, _Anchored] = {}
         self.path: list[Any] = []
         self.nodes = 0
+        self.written = 0
+        """About the characters of what was built so far, a member a line; not counted without anchors."""
+        self.copied = 0
+        """Those of them that aliases stand for."""
         self.deepest = 0
         # Without these characters there are neither anchors nor tags, and nobody needs to look for them.
         self.decorated = "&" in source.text or "!" in source.text
@@ -218,7 +227,7 @@ class _Builder:
     def node(self, event: Event, kind: type, depth: int, numbered: bool = False) -> Data:  # noqa: FBT002 - on the hot path
         """Build any node from its first event; `depth` is that of its parent."""
         if kind is ScalarEvent:
-            return self.scalar(event)
+            return self.scalar(event, depth)
         if kind is AliasEvent:
             return self.alias(event, depth)
         if self.decorated and (event.anchor is not None or event.tag is not None):
@@ -266,6 +275,8 @@ class _Builder:
             if odd:
                 data = self.without_odd_keys(data)
             self.nodes += len(data)
+            if decorated:
+                self.written += (len(data) + 1) * (2 * depth + _AROUND_A_MEMBER)
             return data
 
         def sequence(start: Event, depth: int) -> list[Any]:
@@ -284,6 +295,8 @@ class _Builder:
                     data.append(node(event, kind, depth))
                     path.pop()
             self.nodes += len(data)
+            if decorated:
+                self.written += (len(data) + 1) * (2 * depth + _AROUND_A_MEMBER)
             return data
 
         return mapping, sequence
@@ -351,18 +364,20 @@ class _Builder:
                 kept.setdefault(key, value)
         return kept
 
-    def scalar(self, event: Event) -> Data:
+    def scalar(self, event: Event, depth: int) -> Data:
         """Build a scalar that may have an anchor or a tag."""
         value: Any
+        self.written += len(event.value)
         if event.tag is None:
             value = event.value if event.style else self.plain[event.value]
         else:
             value, problem = tagged_scalar(event.tag, event.value)
             self.tag_problem(event, problem)
         if event.anchor is not None:
-            anchored = self.anchors[event.anchor] = _Anchored()
+            anchored = self.anchors[event.anchor] = _Anchored(depth)
             anchored.ready = True
             anchored.value = value
+            anchored.written = len(event.value)
         return value
 
     def tag_problem(self, event: Event, problem: Problem | None) -> None:
@@ -376,12 +391,13 @@ class _Builder:
         self.tag_problem(event, collection_problem(event.tag, dict if is_mapping else list))
         if event.anchor is None:
             return self.mapping(event, depth + 1, numbered) if is_mapping else self.sequence(event, depth + 1)
-        anchored = self.anchors[event.anchor] = _Anchored()
-        nodes, deepest = self.nodes, self.deepest
+        anchored = self.anchors[event.anchor] = _Anchored(depth)
+        nodes, written, deepest = self.nodes, self.written, self.deepest
         self.deepest = depth
         value = self.mapping(event, depth + 1, numbered) if is_mapping else self.sequence(event, depth + 1)
         anchored.value = value
         anchored.size = self.nodes - nodes + 1
+        anchored.written = self.written - written
         anchored.height = self.deepest - depth
         anchored.ready = True
         self.deepest = max(deepest, self.deepest)
@@ -407,8 +423,17 @@ class _Builder:
             self.too_deep(event)
         self.deepest = max(self.deepest, deepest)
         self.nodes += anchored.size
+        # Members are indented by where they stand.
+        written = anchored.written + anchored.size * 2 * (depth - anchored.depth)
+        self.written += written
+        self.copied += written
+        limit = max(MAX_COPIED, MAX_COPIES * len(self.source.text))
         if self.nodes > MAX_NODES:
             self.report(codes.TOO_MANY_NODES, f"aliases expand to more than {MAX_NODES:,} nodes", event)
+            raise _StopError
+        if self.copied > limit:
+            message = f"aliases expand to more than {limit:,} characters"
+            self.report(codes.TOO_MANY_NODES, message, event)
             raise _StopError
         return anchored.value
 
