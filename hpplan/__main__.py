@@ -1,5 +1,20 @@
-"""`python -m hpplan`."""
+"""`python -m hpplan`, and what the command `hpplan` runs."""
 
-from hpplan.cli.main import main
+import sys
 
-main()
+
+def run() -> None:
+    """Run the command line; Ctrl-C ends it quietly with status 130, during its imports too."""
+    try:
+        from hpplan.signals import leave_on_interrupt
+
+        leave_on_interrupt()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    from hpplan.cli.main import main
+
+    main()
+
+
+if __name__ == "__main__":
+    run()

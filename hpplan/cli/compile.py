@@ -13,9 +13,10 @@ from hpplan.cli.inputs import (
     RuleInputs,
     note_warnings,
     only_one_standard_input,
+    refuse_overwriting,
     rule_options,
 )
-from hpplan.cli.route_inputs import make_folder, routes_of_plan
+from hpplan.cli.route_inputs import routes_of_plan
 from hpplan.cli.routing_options import RouteOptions, routing_options
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ def command(
     routing = RouteOptions(**options)
     document = read_document(path, output.sources)
     take(document, "hpplan compile", "plan")
+    plan_name = f"plan.{document.source.own_format}"
+    names = [str(Path(folder) / name) for name in (plan_name, "routes.json")]
+    refuse_overwriting(names, (path, rules_file, strategies_file, routing.workload_file), folder=folder)
     problems: list[Diagnostic] = []
     kind = InvalidInput
     try:
@@ -98,11 +102,11 @@ def command(
         raise click.UsageError(warning)
     if warning:
         output.note(f"Warning: {warning}.")
-    plan_file, routes_file = _write(folder, document, plan, table)
+    _write(output, folder, names, document, plan, table)
     traffic = view.traffic
-    output.result(f"{plan_file}: {summarize(normalized.changes)}")
+    output.result(f"{names[0]}: {summarize(normalized.changes)}")
     output.result(
-        f"{routes_file}: {table.mode.name} on {table.mesh}, {table.granularity} granularity, "
+        f"{names[1]}: {table.mode.name} on {table.mesh}, {table.granularity} granularity, "
         f"{traffic.rows_leaving:,} of {traffic.rows:,} rows leave their rank, {table.digest}"
     )
     return 0
@@ -123,19 +127,16 @@ def _normalized(
     return plan, normalize(plan, inputs.rules(plan), inputs.strategies, model_type=model_type)
 
 
-def _write(folder: str, document: Document, plan: Plan, table: RoutingTable) -> tuple[str, str]:
-    from hpplan.documents.files import replace_files
+def _write(
+    output: Output, folder: str, names: list[str], document: Document, plan: Plan, table: RoutingTable
+) -> None:
     from hpplan.documents.schema_reference import moved_fields, moved_header
     from hpplan.documents.writer import dump_json, dump_yaml
     from hpplan.plan.model import KEY_ORDER
 
     source = document.source
-    as_json = source.own_format == "json"
-    names = [str(Path(folder) / name) for name in ("plan.json" if as_json else "plan.yaml", "routes.json")]
     data = moved_fields(plan.data, source.name, names[0])
     header = moved_header(source.header, source.name, names[0])
-    plan_text = dump_json(data) if as_json else dump_yaml(data, KEY_ORDER, header)
+    plan_text = dump_json(data) if source.own_format == "json" else dump_yaml(data, KEY_ORDER, header)
     routes_text = dump_json(table.to_data())
-    make_folder(folder)
-    replace_files(zip(names, (plan_text, routes_text), strict=True))
-    return names[0], names[1]
+    output.write_files(zip(names, (plan_text, routes_text), strict=True), folder)

@@ -101,7 +101,7 @@ def command(
 
     job = job_from(os.environ)
     routing = RouteOptions(**options)
-    refuse_overwriting(report, (path, routing.workload_file), "--report")
+    refuse_overwriting([report], (path, routing.workload_file), "--report")
     if launch is not None:
         if job is not None:
             raise click.UsageError(
@@ -136,12 +136,12 @@ def _work(
         return _read(output, job, path, routing)
 
     def publish(data: dict[str, Any]) -> None:
-        from hpplan.documents.files import replace_file
         from hpplan.reports import exec_json, exec_table
 
-        if report is not None and report != "-":
-            replace_file(report, exec_json.render(data))
-        output.result(exec_json.render(data) if report == "-" else exec_table.render(data, output.screen()))
+        if report is not None:
+            output.write(report, exec_json.render(data))
+        if report != "-":
+            output.result(exec_table.render(data, output.screen()))
 
     with progress_bar("exchanging", shown=job.rank == 0, color=output.use_color(sys.stderr)) as bar:
         outcome = run_worker(
@@ -181,12 +181,14 @@ def _launch(output: Output, path: str, routing: RouteOptions, workers: int, time
     from hpplan.documents.streams import STDIN_NAME
     from hpplan.exchange.launch import launch
     from hpplan.exchange.worker import check_size, require_torch
+    from hpplan.signals import interruptible
 
     require_torch()
     check_size(read_routes(output, path, routing), workers)
     piped = output.sources.get(STDIN_NAME)
     arguments = ["--color", output.color, "exec", *_own_arguments()]
-    return launch(arguments, workers, timeout, None if piped is None else piped.text.encode())
+    with interruptible():
+        return launch(arguments, workers, timeout, None if piped is None else piped.text.encode())
 
 
 def _own_arguments() -> list[str]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from hpplan.documents.descriptors import descriptor_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -92,23 +96,46 @@ class RuleInputs:
         return rules_of_plan(plan)
 
 
+def is_standard_input(path: str | None) -> bool:
+    """Whether a path stands for standard input: '-', /dev/stdin and its like."""
+    return path == "-" or (path is not None and descriptor_of(path) == 0)
+
+
 def only_one_standard_input(paths: Iterable[str | None]) -> None:
     """Refuse a command line that would read standard input twice."""
-    if sum(path == "-" for path in paths) > 1:
+    if sum(map(is_standard_input, paths)) > 1:
         raise click.UsageError("standard input ('-') can be read only once")
 
 
-def refuse_overwriting(target: str | None, inputs: Iterable[str | None], option: str = "-o") -> None:
-    """Refuse a command line whose output would take the place of a file it reads."""
-    import os
-
-    if target is None or not os.path.exists(target):  # noqa: PTH110 - pathlib takes longer to import than this
-        return
-    for path in inputs:
-        if path is not None and path != "-" and os.path.exists(path) and os.path.samefile(path, target):  # noqa: PTH110, PTH121 - the same
+def refuse_overwriting(
+    targets: Iterable[str | None],
+    inputs: Iterable[str | None],
+    option: str = "-o",
+    *,
+    folder: str | None = None,
+) -> None:
+    """Refuse a command line whose output would take the place of a file it reads; `folder` holds several."""
+    read = [_file(path) for path in inputs]
+    for target in targets:
+        found = None if target == "-" else _file(target)
+        if found is None or found not in read:
+            continue
+        if folder is not None:
             raise click.UsageError(
-                f"{option} {target} would overwrite what is read from it; name another file"
+                f"{option} {folder} would overwrite {target}, which is read; name another folder"
             )
+        raise click.UsageError(f"{option} {target} would overwrite what is read from it; name another file")
+
+
+def _file(path: str | None) -> tuple[int, int] | None:
+    """Return what tells a regular file from all others, whatever leads to it."""
+    if path is None:
+        return None
+    try:
+        status = os.fstat(0) if path == "-" else os.stat(path)  # noqa: PTH116 - pathlib takes longer to import than this
+    except (OSError, ValueError):
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: bool) -> None:

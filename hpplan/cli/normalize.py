@@ -13,11 +13,13 @@ from hpplan.cli.found import Found, found_options
 from hpplan.cli.inputs import (
     PATH,
     RuleInputs,
+    is_standard_input,
     note_warnings,
     only_one_standard_input,
     refuse_overwriting,
     rule_options,
 )
+from hpplan.documents.descriptors import descriptor_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -239,15 +241,17 @@ def _check_options(
 ) -> None:
     only_one_standard_input((*plans, rules_file, strategies_file))
     if not (check or diff):
-        refuse_overwriting(output_file, (rules_file, strategies_file))
+        refuse_overwriting([output_file], (rules_file, strategies_file))
     if write and output_file is not None:
         raise click.UsageError("-w writes each plan to its own file, and -o names another; give one of them")
     if write and (check or diff):
         raise click.UsageError("--check and --diff write nothing; leave out -w")
+    streams = [path for path in plans if path == "-" or descriptor_of(path) is not None]
+    if write and streams:
+        what = "standard input" if is_standard_input(streams[0]) else "an open stream"
+        raise click.UsageError(f"{what} ('{streams[0]}') has no file to write to; leave out -w")
     if write and any(os.path.exists(path) and not os.path.isfile(path) for path in plans):  # noqa: PTH110, PTH113 - pathlib takes longer to import
         raise click.UsageError("-w replaces regular files, and one of the plans is none")
-    if write and "-" in plans:
-        raise click.UsageError("standard input ('-') has no file to write to; leave out -w")
     if changes and (check or diff):
         raise click.UsageError("--changes and --check or --diff are two answers; ask for one of them")
     if output_file == "-" and (check or diff):
@@ -283,11 +287,10 @@ def _refuse_unknown(names: Sequence[str], passes: tuple[Pass, ...], option: str)
 
 def _write(output: Output, runs: list[_Run], targets: list[str], format_name: Format | None) -> None:
     """Write the text of each run to its target, or none of them."""
-    from hpplan.documents.files import replace_files
     from hpplan.reports.changes import summarize
 
     texts = [run.text(format_name, target) for run, target in zip(runs, targets, strict=True)]
-    changed = replace_files(zip(targets, texts, strict=True))
+    changed = output.write_files(zip(targets, texts, strict=True))
     for run, target, written in zip(runs, targets, changed, strict=True):
         in_place = os.path.realpath(target) == os.path.realpath(run.path)
         lost = run.lost_comments(format_name) if written and in_place else None

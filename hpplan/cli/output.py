@@ -10,7 +10,7 @@ from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hpplan.documents.source import Sources
     from hpplan.errors import HpplanError
@@ -62,6 +62,21 @@ class Output:
     def result_from(self, stream: TextIO) -> None:
         """Keep what a stream holds for standard output, without all of it in memory; close it then."""
         self._results.append(stream)
+
+    def write(self, path: str | None, text: str) -> None:
+        """Write a result to the file at `path`, or keep it for standard output."""
+        from hpplan.documents.descriptors import descriptor_of
+
+        if path is None or path == "-" or descriptor_of(path) == 1:
+            self.result(text)
+        else:
+            self.write_files([(path, text)])
+
+    def write_files(self, texts: Iterable[tuple[str, str]], folder: str | None = None) -> list[bool]:
+        """Write results to files, all or none of them; return which of them changed."""
+        from hpplan.documents.files import replace_files
+
+        return replace_files(texts, self.complain, folder)
 
     @contextmanager
     def taking_prints(self) -> Iterator[None]:

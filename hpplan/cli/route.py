@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,7 +10,7 @@ import click
 
 from hpplan.cli.inputs import INPUT, PATH, refuse_overwriting
 from hpplan.cli.names import ROUTE_FORMAT
-from hpplan.cli.route_inputs import make_folder, read_route_input
+from hpplan.cli.route_inputs import read_route_input
 from hpplan.cli.routing_options import RankOrAll, RouteOptions, routing_options
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def command(
         raise click.UsageError("--export has a format of its own; leave out --format")
     links = _links(bandwidth, latency, ranks_per_node, node_bandwidth)
     routing = RouteOptions(**options)
-    refuse_overwriting(output_file, (path, routing.workload_file))
+    refuse_overwriting([output_file], (path, routing.workload_file))
     found = read_route_input(output, path, routing, several=True)
     if not comparing:
         _check_links(links, chosen, rank, export, several=bool(found.micro_batches))
@@ -116,7 +117,7 @@ def command(
         _only_statistics({"--rank": rank is not None, "--export": export is not None, "--compare": comparing})
         from hpplan.cli.route_analyses import statistics_text
 
-        _write(output, output_file, statistics_text(output, found, routing, links, chosen.name, screen))
+        output.write(output_file, statistics_text(output, found, routing, links, chosen.name, screen))
         return 0
     # The table itself lists the warnings: on one terminal, once is enough.
     whole = chosen.name == "table" and rank is None and export is None and not comparing
@@ -129,9 +130,9 @@ def command(
     if export is not None:
         if comparing:
             raise click.UsageError("--export writes one table; leave out --compare")
-        _export(output, view.table, export, rank, output_file)
+        _export(output, view.table, export, rank, output_file, (path, routing.workload_file))
         return 0
-    _write(output, output_file, _text(view, links, chosen, rank, screen, comparing=comparing))
+    output.write(output_file, _text(view, links, chosen, rank, screen, comparing=comparing))
     return 0
 
 
@@ -247,29 +248,23 @@ def _export(
     export: str,
     rank: int | Literal["all"] | None,
     output_file: str | None,
+    read: tuple[str | None, ...],
 ) -> None:
     from hpplan.reports import route_nccl, route_param
 
     if export == "nccl-matrix":
         if rank is not None:
             raise click.UsageError("the nccl-tests matrix has all ranks; leave out --rank")
-        _write(output, output_file, route_nccl.render(table))
+        output.write(output_file, route_nccl.render(table))
     elif isinstance(rank, int):
-        _write(output, output_file, route_param.render(table, rank))
+        output.write(output_file, route_param.render(table, rank))
     elif output_file in {None, "-"}:
         raise click.UsageError("PARAM reads one trace a rank: add --rank R, or -o FOLDER for all of them")
     else:
         assert output_file is not None
         route_param.check_size(table)
-        folder = make_folder(output_file)
-        for one in range(table.mesh.world_size):
-            _write(output, str(folder / f"{one}.json"), route_param.render(table, one))
-
-
-def _write(output: Output, path: str | None, text: str) -> None:
-    if path is None or path == "-":
-        output.result(text)
-        return
-    from hpplan.documents.files import replace_file
-
-    replace_file(path, text)
+        traces = [os.path.join(output_file, f"{one}.json") for one in range(table.mesh.world_size)]  # noqa: PTH118 - as typed
+        refuse_overwriting(traces, read, folder=output_file)
+        output.write_files(
+            ((trace, route_param.render(table, one)) for one, trace in enumerate(traces)), output_file
+        )

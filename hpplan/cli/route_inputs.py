@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -91,28 +90,6 @@ def routes_of_plan(output: Output, path: str, document: Document, options: Route
     if note:
         output.note(note)
     return options.plan(mesh, workload)
-
-
-def make_folder(path: str) -> Path:
-    """Make a folder where there is none; raise UnusableRequest where that cannot be."""
-    from hpplan.errors import UnusableRequest
-
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UnusableRequest(f"cannot make the folder {path}: {_why_no_folder(error)}") from None
-    return folder
-
-
-def _why_no_folder(error: OSError) -> str:
-    from hpplan.documents.streams import why
-
-    if isinstance(error, FileExistsError):
-        return "there is a file of that name"
-    if isinstance(error, NotADirectoryError):
-        return "a part of its path is a file"
-    return why(error)
 
 
 def _with_options(workload: Workload, options: RouteOptions) -> Workload:

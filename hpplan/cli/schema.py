@@ -31,9 +31,4 @@ def command(output: Output, name: str | None, path: str | None) -> None:
         text = "".join(f"{kind.name:15}{kind.description}\n" for kind in DOCUMENT_KINDS)
     else:
         text = render(next(kind for kind in DOCUMENT_KINDS if kind.name == name))
-    if path is None or path == "-":
-        output.result(text)
-        return
-    from hpplan.documents.files import replace_file
-
-    replace_file(path, text)
+    output.write(path, text)

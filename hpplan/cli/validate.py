@@ -94,7 +94,7 @@ def command(
     only_one_standard_input((*files, rules_file, strategies_file))
     found = Found(output, "hpplan validate", CHECKED, skip_foreign=skip_foreign, show_skipped=show_skipped)
     paths = found.paths(files)
-    refuse_overwriting(output_file, (*paths, rules_file, strategies_file))
+    refuse_overwriting([output_file], (*paths, rules_file, strategies_file))
     selected, ignored = _codes("--select", select), _codes("--ignore", ignore)
     run = CheckRun(model_type, None if mesh_text is None else parse_mesh(mesh_text))
     count = _check(output, run, found, paths, rules_file, strategies_file)
@@ -147,7 +147,6 @@ def _check(
 
 
 def _report(output: Output, findings: list[Diagnostic], output_format: str, output_file: str | None) -> None:
-    from hpplan.documents.files import replace_file
     from hpplan.reports.formats import renderer
 
     to_file = output_file is not None and output_file != "-"
@@ -162,10 +161,7 @@ def _report(output: Output, findings: list[Diagnostic], output_format: str, outp
         text = render_concise(findings, output.sources, color=color)
     else:
         text = renderer(output_format)(findings, output.sources)
-    if output_file is not None and to_file:
-        replace_file(output_file, text)
-    else:
-        output.result(text)
+    output.write(output_file, text)
 
 
 def _count(output: Output, findings: list[Diagnostic], output_format: str, output_file: str | None) -> None:

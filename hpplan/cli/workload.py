@@ -157,7 +157,7 @@ def command(
         batch_files, micro_batch, pack, seq_length, encoder_ranks, mesh_text, policy, replicas=replicas
     )
     batch_files = _batches(batch_files)
-    refuse_overwriting(output_file, batch_files)
+    refuse_overwriting([output_file], batch_files)
     from hpplan.cli.workload_run import WorkloadRun
     from hpplan.routing.batch.grouping import grouped, packed
     from hpplan.routing.batch.micro_batch import WorkloadSettings

@@ -87,7 +87,7 @@ class WorkloadRun:
             with _spooling():
                 spool.flush()
             if path is not None and path != "-":
-                replace_file_from(path, spool)
+                replace_file_from(path, spool, self._output.complain)
             else:
                 spool.seek(0)
                 stack.pop_all()

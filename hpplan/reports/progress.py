@@ -6,6 +6,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hpplan.signals import interruptible
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -58,5 +60,5 @@ def progress_bar(
         console=Console(stderr=True, no_color=not color),
         transient=True,
     )
-    with bar:
+    with interruptible(), bar:
         yield ProgressBar((bar, bar.add_task(doing, total=total)))
