@@ -74,7 +74,7 @@ def _difference(table: RoutingTable, plan: Plan, mesh: Mesh | None) -> tuple[tup
     try:
         if mesh is None and "parallel_dims" in plan.data:
             mesh = mesh_of_plan(plan.data["parallel_dims"], plan.place.at("parallel_dims"))
-        if mesh is not None and _sizes(mesh) != _sizes(table.mesh):
+        if mesh is not None and mesh.shape != table.mesh.shape:
             return ("mesh",), f"its mesh is {table.mesh}, and the plan's is {mesh}"
         if mesh is None and axes_not_named(plan, table.mesh):
             names = ", ".join(plan.data["mesh_dim_names"]) or "none"
@@ -109,11 +109,6 @@ def _other_workload(
 
 def _same_but_buckets(one: Workload, other: Workload) -> bool:
     return _without_buckets(one.to_data()) == _without_buckets(other.to_data())
-
-
-def _sizes(mesh: Mesh) -> tuple[tuple[tuple[str, int], ...], bool]:
-    """Return what of a mesh matters to the exchange: axes above 1 in order, and sp where tp is above 1."""
-    return tuple((axis, size) for axis, size in mesh.axes.items() if size > 1), mesh.sp and mesh.tp > 1
 
 
 def _without_buckets(data: object) -> object:

@@ -65,7 +65,7 @@ class FeatureExchange:
     def __init__(
         self, route: RankRoute, digest: str, group: ExchangeGroup, replica_grad: ReplicaGrad = "mean"
     ) -> None:
-        """Run `route` in `group`; `digest` is what all ranks must have in common."""
+        """Run `route` in `group`; `digest` stands for the routes that all ranks must have in common."""
         if replica_grad not in ("mean", "sum"):
             raise UnusableRequest(f'replica_grad is "mean" or "sum", not {replica_grad!r}')
         self.route = route
@@ -106,8 +106,7 @@ class FeatureExchange:
         job, in one of another size, and on a later pipeline stage.
         """
         made = _group(group, routes.mesh, timeout)
-        route = routes.rank_route(dist.get_rank())
-        return cls(_first_stage(route), routes.digest, made, replica_grad)
+        return cls(*_first_stage(routes.rank_exchange(dist.get_rank())), made, replica_grad)
 
     @classmethod
     def plan(
@@ -139,12 +138,12 @@ class FeatureExchange:
         made = _group(group, mesh, timeout)
         try:
             data = workload_data(items, sequence, buckets, encoder_cp_size)
-            route, digest = plan_micro_batch(data, mesh, dist.get_rank(), granularity, assign)
+            planned = plan_micro_batch(data, mesh, dist.get_rank(), granularity, assign)
         except HpplanError as error:
             with suppress(PeersFailed):
                 made.ledger.refuse(f"cannot plan its micro-batch: {error}")
             raise
-        return cls(_first_stage(route), digest, made, replica_grad)
+        return cls(*_first_stage(planned), made, replica_grad)
 
     @property
     def bucket(self) -> tuple[tuple[int, int], ...]:
@@ -282,7 +281,7 @@ def _order(route: RankRoute, global_ranks: Sequence[int]) -> tuple[int, ...]:
     return tuple(route.group_ranks.index(rank) for rank in global_ranks)
 
 
-def _first_stage(route: RankRoute | None) -> RankRoute:
-    if route is None:
+def _first_stage(planned: tuple[RankRoute, str] | None) -> tuple[RankRoute, str]:
+    if planned is None:
         raise UnusableRequest("this rank is on a later pipeline stage, and the first stage alone exchanges")
-    return route
+    return planned

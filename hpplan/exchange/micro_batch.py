@@ -1,14 +1,12 @@
-"""Planning one micro-batch on one rank, and a digest by which ranks know that they planned the same."""
+"""Planning one micro-batch on one rank, from whatever sequences and mappings a trainer has."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Place
 from hpplan.errors import UnusableRequest
-from hpplan.routing.routes import plan_rank
+from hpplan.routing.routes import plan_rank_exchange
 from hpplan.routing.workload import load_workload
 
 if TYPE_CHECKING:
@@ -48,14 +46,10 @@ def _read(name: str, how: Callable[[Any], object], given: object) -> object:
 
 def plan_micro_batch(
     data: Mapping[str, Any], mesh: Mesh, rank: int, granularity: Granularity, assign: str
-) -> tuple[RankRoute | None, str]:
-    """Return what a rank does in one micro-batch, and the digest of what that was planned from.
+) -> tuple[RankRoute, str] | None:
+    """Return what a rank does in one micro-batch, and the digest of that; None on a later pipeline stage.
 
     `data` is a workload document; raises InvalidInput when it is none, or does
     not fit the mesh.
     """
-    workload = load_workload(data, Place("items"))
-    route = plan_rank(mesh, workload, rank, granularity, assign)
-    planned_from = [mesh.to_data(), granularity, assign, workload.to_data()]
-    digest = hashlib.sha256(json.dumps(planned_from, sort_keys=True).encode()).hexdigest()
-    return route, f"sha256:{digest}"
+    return plan_rank_exchange(mesh, load_workload(data, Place("items")), rank, granularity, assign)

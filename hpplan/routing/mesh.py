@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +33,15 @@ LARGEST_WORLD = 2**22
 _FORM = "write it as dp=2,cp=2,tp=4,sp"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mesh:
     """Axes outermost first, as written; an axis that is not there has size 1.
 
     `sp` says that TP ranks split the sequence. `ep` only reshapes ranks.
+    Meshes are equal where every rank is at the same place of both.
     """
 
-    axes: dict[str, int] = field(hash=False)
+    axes: dict[str, int]
     sp: bool = False
     ep: int = 1
 
@@ -68,6 +69,19 @@ class Mesh:
     def world_size(self) -> int:
         """Number of ranks of the whole job."""
         return math.prod(self.axes.values())
+
+    @property
+    def shape(self) -> tuple[tuple[tuple[str, int], ...], bool]:
+        """What of the mesh matters to the exchange: axes above 1 in order, and sp where there is tp."""
+        return tuple((axis, size) for axis, size in self.axes.items() if size > 1), self.sp and self.tp > 1
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both place and group the same ranks alike."""
+        return isinstance(other, Mesh) and (self.shape, self.ep) == (other.shape, other.ep)
+
+    def __hash__(self) -> int:
+        """Equal meshes have equal hashes."""
+        return hash((self.shape, self.ep))
 
     @property
     def parent_size(self) -> int:

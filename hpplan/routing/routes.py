@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpplan.errors import UnusableRequest
 from hpplan.routing.assignment import fill_buckets
 from hpplan.routing.assignment.base import LOAD_FACTOR
+from hpplan.routing.digest import exchange_digest, table_digest
 from hpplan.routing.fit import Fit, check_owners, fit
 from hpplan.routing.modes import mode_of
 from hpplan.routing.rank_route import RankRoute, rank_route
 from hpplan.routing.request import check_request
-from hpplan.routing.transfers import ROUTES_VERSION, BatchRoutes
+from hpplan.routing.transfers import BatchRoutes
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
@@ -60,7 +59,18 @@ class RoutingTable:
     @cached_property
     def digest(self) -> str:
         """`sha256:…` over everything that affects execution; names, comments and listing order do not."""
-        return routes_digest(self.mesh, self.workload, self.fitted, self.granularity, self.parents)
+        routes = [parent.routes for parent in self.parents]
+        return table_digest(self.mesh, self.workload, self.fitted, self.granularity, routes)
+
+    def rank_exchange(self, global_rank: int) -> tuple[RankRoute, str] | None:
+        """Return what one rank does, and the digest that the ranks of its parent compare."""
+        route = self.rank_route(global_rank)
+        if route is None:
+            return None
+        replica = self.mesh.coordinates(global_rank)["dp"]
+        share = self.fitted.shares[replica if self.workload.per_replica else 0]
+        routes = self.parents[replica].routes
+        return route, exchange_digest(self.mesh, self.workload, self.fitted, self.granularity, share, routes)
 
     def to_data(self) -> dict[str, Any]:
         """Return the table as a document (`hpplan.routing.routes_writer.routes_to_data`)."""
@@ -112,10 +122,26 @@ def plan_rank(
 ) -> RankRoute | None:
     """Plan what one rank does, without working out the routes of the others.
 
-    Equal to `plan_routes(…).rank_route(global_rank)`, and meant for every
-    micro-batch. Raises what `plan_routes` raises, and UnusableRequest for a
-    rank that the mesh does not have.
+    Equal to `plan_routes(…).rank_route(global_rank)`. Raises what `plan_routes`
+    raises, and UnusableRequest for a rank that the mesh does not have.
     """
+    found = plan_rank_exchange(
+        mesh, workload, global_rank, granularity, assign, cost=cost, load_factor=load_factor
+    )
+    return None if found is None else found[0]
+
+
+def plan_rank_exchange(
+    mesh: Mesh,
+    workload: Workload,
+    global_rank: int,
+    granularity: Granularity = "record",
+    assign: str = "lpt",
+    *,
+    cost: Cost = "rows",
+    load_factor: float = LOAD_FACTOR,
+) -> tuple[RankRoute, str] | None:
+    """Return `plan_routes(…).rank_exchange(global_rank)` as `plan_rank` does; meant for every micro-batch."""
     check_request(granularity, assign, cost, load_factor)
     fitted = fit(mesh, workload)
     at = _locate(mesh, global_rank)
@@ -125,51 +151,8 @@ def plan_rank(
     number = replica if workload.per_replica else 0
     mode = mode_of(mesh)
     routes = _batch_routes(mode, fitted, workload, number, granularity, assign, cost, load_factor)
-    return rank_route(routes, mesh.parents()[replica], parent_rank)
-
-
-def routes_digest(
-    mesh: Mesh,
-    workload: Workload,
-    fitted: Fit,
-    granularity: Granularity,
-    parents: tuple[ParentRoutes, ...],
-) -> str:
-    """Return the digest of a table.
-
-    Ranks and transfers follow from what is digested by rules that `ROUTES_VERSION` stands for.
-    """
-    sha = hashlib.sha256()
-
-    documents = [[one for one in share.documents if one] for share in fitted.shares]
-    alike = all(one == documents[0] for one in documents)
-
-    def feed(value: object) -> None:
-        sha.update(json.dumps(value, separators=(",", ":")).encode())
-        sha.update(b"\n")
-
-    feed(
-        [
-            ROUTES_VERSION,
-            [[axis, size] for axis, size in mesh.axes.items() if size > 1],
-            mesh.sp and mesh.tp > 1,
-            mode_of(mesh).name,
-            granularity,
-            [workload.feature_width, workload.dtype, workload.payloads, workload.encoder_cp_size],
-            [fitted.length, workload.cp_layout, documents[0] if alike else documents],
-        ]
-    )
-    fed: dict[int, int] = {}
-    for index, parent in enumerate(parents):
-        routes = parent.routes
-        if id(routes) in fed:
-            feed({"same as": fed[id(routes)]})
-            continue
-        fed[id(routes)] = index
-        for bucket in routes.buckets:
-            feed(bucket)
-        feed([[item, sorted(ranks)] for item, ranks in sorted(routes.explicit.items())])
-    return f"sha256:{sha.hexdigest()}"
+    digest = exchange_digest(mesh, workload, fitted, granularity, fitted.shares[number], routes)
+    return rank_route(routes, mesh.parents()[replica], parent_rank), digest
 
 
 def _batch_routes(

@@ -143,15 +143,22 @@ def strided_features(rank: int) -> Any:  # noqa: ANN401
 
 
 def planned(rank: int, items: list[list[dict[str, Any]]]) -> Any:  # noqa: ANN401
-    """Plan micro-batch after micro-batch with one group; return what was handed over."""
+    """Plan micro-batch after micro-batch with one group; return what was handed over.
+
+    Rank 1 takes the routes of each from a table of wide rows, which are the same routes.
+    """
     from hpplan.exchange import ExchangeGroup, FeatureExchange
-    from hpplan.routing.mesh import parse_mesh
+    from hpplan.routing import load_workload, parse_mesh, plan_routes
 
     mesh = parse_mesh("cp=2")
     group = ExchangeGroup.from_mesh(mesh, timeout=60)
     seen = []
     for batch in items:
-        exchange = FeatureExchange.plan(batch, mesh, {"length": 16}, group)
+        if rank == 0:
+            exchange = FeatureExchange.plan(batch, mesh, {"length": 16}, group)
+        else:
+            workload = load_workload({"feature_width": 64, "sequence": {"length": 16}, "items": batch})
+            exchange = FeatureExchange.from_routes(plan_routes(mesh, workload), group)
         received = exchange(make_features(exchange, "float32", 3).requires_grad_())
         received.tie(received.rows.sum()).backward()
         seen.append(

@@ -49,6 +49,17 @@ def test_only_the_first_stage_exchanges() -> None:
     ]  # fmt: skip
 
 
+def test_meshes_are_equal_where_ranks_have_the_same_places() -> None:
+    """Two orders of axes pass for one mesh, or one mesh for two because it is spelled in two ways."""
+    mesh = parse_mesh("dp=2,tp=2")
+    assert parse_mesh("tp=2,dp=2") != mesh
+    assert parse_mesh("dp=2,tp=2,sp") != mesh
+    assert parse_mesh("dp=2,tp=2,ep=2") != mesh
+    same = [parse_mesh("pp=1,dp=2,cp=1,tp=2"), parse_mesh("dp=2,tp=2,ep=1")]
+    assert {mesh, *same} == {mesh}
+    assert parse_mesh("dp=2,sp") == parse_mesh("dp=2")
+
+
 def test_ep_changes_nothing_but_has_to_divide() -> None:
     """Expert groups change the ranks, or a size that cannot work is let through."""
     assert parse_mesh("dp=2,tp=2,ep=4").parents() == parse_mesh("dp=2,tp=2").parents()

@@ -16,11 +16,12 @@ from hpplan.documents.writer import dump_json, dump_yaml
 from hpplan.errors import InvalidInput, UnusableRequest
 from hpplan.routing import routes_writer
 from hpplan.routing.mesh import Mesh, parse_mesh
-from hpplan.routing.routes import RoutingTable, plan_routes
+from hpplan.routing.routes import RoutingTable, plan_rank_exchange, plan_routes
 from hpplan.routing.routes_document import load_routes, routes_from_data
 from hpplan.routing.routes_shape import KEY_ORDER
 from hpplan.routing.routes_writer import routes_to_data
 from hpplan.routing.traffic import Link
+from hpplan.routing.transfers import GRANULARITIES
 from hpplan.routing.workload import load_workload
 
 if TYPE_CHECKING:
@@ -244,6 +245,38 @@ def test_digest_covers_what_matters_and_nothing_else() -> None:
         plan_routes(parse_mesh("tp=2,dp=2,cp=2,sp"), load_workload(DATA, Place("w")), "row"),
     ]
     assert len({digest, *(one.digest for one in different)}) == len(different) + 1
+
+
+def test_digest_of_an_exchange_is_that_of_its_routes() -> None:
+    """A rank that plans its own micro-batch is refused by one that has the same routes from a table."""
+    mesh = parse_mesh("tp=2,dp=2,cp=2,sp")
+    sequence, items = DATA["sequence"], DATA["items"]
+    of_table = table().rank_exchange(3)
+    assert of_table is not None
+    bare = load_workload({"sequence": sequence, "items": items})
+    assert (
+        plan_rank_exchange(mesh, bare, 3) == of_table
+    )  # of two payloads or wide rows, the routes are the same
+    assert plan_routes(mesh, bare).digest == of_table[1]
+    packed = {"items": items, "documents": [8, 24]}
+    own = load_workload({"sequence": sequence, "replicas": [packed, {"items": items}]})
+    apart = plan_routes(mesh, own)
+    digests = {rank: found[1] for rank in range(8) if (found := apart.rank_exchange(rank)) is not None}
+    first = load_workload({"sequence": {**sequence, "documents": [8, 24]}, "items": items})
+    assert digests[0] == digests[1] == plan_routes(mesh, first).digest
+    assert digests[2] == digests[3] == of_table[1]
+    alike = load_workload({"sequence": sequence, "replicas": [{"items": items}] * 2})
+    assert plan_routes(mesh, alike).digest == plan_routes(mesh, bare).digest
+    assert len({apart.digest, *digests.values()}) == 3
+
+
+def test_granularity_counts_where_it_is_heeded() -> None:
+    """An all-gather sends whole records whatever is asked for, and its ranks refuse each other."""
+    by_mesh = {
+        mesh: {plan_routes(parse_mesh(mesh), load_workload(DATA), kind).digest for kind in GRANULARITIES}
+        for mesh in ("tp=2", "tp=1", "tp=2,sp", "cp=2")
+    }
+    assert [len(digests) for digests in by_mesh.values()] == [1, 1, 2, 2]
 
 
 def test_tables_that_nobody_could_read_are_not_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from hpplan.diagnostics import Place
 from hpplan.routing.assignment import POLICIES
 from hpplan.routing.layouts import LAYOUTS
 from hpplan.routing.mesh import Mesh
-from hpplan.routing.routes import RoutingTable, plan_rank, plan_routes
+from hpplan.routing.routes import RoutingTable, plan_rank, plan_rank_exchange, plan_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.workload import load_workload
 
@@ -141,7 +141,9 @@ def test_routes_equal_the_naive_model(
             seen.add(rank)
             route = table.rank_route(rank)
             assert route is not None
-            assert route == plan_rank(mesh, load_workload(data, Place("w")), rank, granularity, policy)
+            found = plan_rank_exchange(mesh, load_workload(data, Place("w")), rank, granularity, policy)
+            assert found == table.rank_exchange(rank)
+            assert found[0] == route == plan_rank(mesh, table.workload, rank, granularity, policy)
             check_rank(route, expected, data, parent_rank)
             assert route.copies == (1 if mesh.sp else mesh.tp)
             assert route.local_length == len(held[parent_rank])

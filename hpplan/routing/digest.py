@@ -1,0 +1,91 @@
+"""What ranks compare before they exchange: one digest for the same routes, however they were planned.
+
+A digest covers the axes above 1 in their order, sp where there is tp, the mode, the granularity where the
+mode heeds it, `encoder_cp_size`, the padded length, the layout and its documents; and of each parent the
+buckets in order, each item with its id, batch row, rows and tokens, and the destinations that override
+ownership. Ranks, transfers and positions follow from these by rules that `ROUTES_VERSION` stands for. A
+table's digest also covers what a row is: width, dtype and payloads. An exchange's does not, as features come
+with each call, and the ranks agree on them then; it counts rows as those of a workload that does not say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from hpplan.routing.modes import mode_of
+from hpplan.routing.transfers import ROUTES_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hpplan.routing.fit import Fit, Share
+    from hpplan.routing.mesh import Mesh
+    from hpplan.routing.transfers import BatchRoutes, Granularity
+    from hpplan.routing.workload import Workload
+
+_ANY_ROW = (1, "bfloat16", 1)
+"""Width, dtype and payloads of a workload that does not say."""
+
+
+def table_digest(
+    mesh: Mesh, workload: Workload, fitted: Fit, granularity: Granularity, parents: Sequence[BatchRoutes]
+) -> str:
+    """Return `sha256:…` of the routes of every parent, and of what a row is."""
+    row = (workload.feature_width, workload.dtype, workload.payloads)
+    return _digest(mesh, workload, fitted.length, fitted.shares, granularity, row, parents)
+
+
+def exchange_digest(
+    mesh: Mesh, workload: Workload, fitted: Fit, granularity: Granularity, share: Share, routes: BatchRoutes
+) -> str:
+    """Return `sha256:…` of the routes of one parent: that of a table in which every parent has these."""
+    return _digest(mesh, workload, fitted.length, [share], granularity, _ANY_ROW, [routes] * mesh.dp)
+
+
+def _digest(
+    mesh: Mesh,
+    workload: Workload,
+    length: int,
+    shares: Sequence[Share],
+    granularity: Granularity,
+    row: tuple[int, str, int],
+    parents: Sequence[BatchRoutes],
+) -> str:
+    mode = mode_of(mesh)
+    documents = [[one for one in share.documents if one] for share in shares]
+    alike = all(one == documents[0] for one in documents)
+    lines = [
+        _line(
+            [
+                ROUTES_VERSION,
+                *mesh.shape,
+                mode.name,
+                granularity if mode.collective == "all_to_all" else "record",
+                [*row, workload.encoder_cp_size],
+                [length, workload.cp_layout, documents[0] if alike else documents],
+            ]
+        )
+    ]
+    by_content: dict[bytes, bytes] = {}
+    by_routes: dict[int, bytes] = {}
+    for number, routes in enumerate(parents):
+        if id(routes) not in by_routes:
+            content = _content(routes)
+            if content not in by_content:
+                by_content[content] = by_routes[id(routes)] = _line({"same as": number})
+                lines.append(content)
+                continue
+            by_routes[id(routes)] = by_content[content]
+        lines.append(by_routes[id(routes)])
+    return f"sha256:{hashlib.sha256(b''.join(lines)).hexdigest()}"
+
+
+def _content(routes: BatchRoutes) -> bytes:
+    explicit = [[item, sorted(ranks)] for item, ranks in sorted(routes.explicit.items())]
+    return b"".join(map(_line, [*routes.buckets, explicit]))
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
