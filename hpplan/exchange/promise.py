@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hpplan.exchange.fingerprints import Fingerprints
     from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.routes import RoutingTable
@@ -51,29 +53,33 @@ class Promise:
         """Batch rows of the decoder, one where no item tells."""
         return max(self.route.batch_rows, 1)
 
-    def owners(self) -> torch.Tensor:
-        """Return how many of its receivers own each row's token, `[rows of its bucket]`."""
-        starts: dict[int, int] = {}
-        rows = 0
-        for item, count in self.route.bucket:
-            starts[item] = rows
-            rows += count
-        owners = torch.zeros(rows, dtype=torch.int64)
-        for rank in self._parent.ranks if rows else ():
-            peer = self._routes.rank_route(rank)
-            if peer is not None:
-                _count_owned(owners, peer, self.route.group_rank, starts)
-        return owners
+    def shares(self, prints: Fingerprints, order: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return this rank's share of each numbered row's gradient, and the sum of all receivers' shares.
+
+        `order` are the group ranks as producers add gradients up, their own
+        first. Receivers that do not own the row's token have no share.
+        """
+        owners = torch.zeros(prints.count, dtype=torch.int64)
+        mine = torch.full((prints.count,), -1)
+        peers = [self._routes.rank_route(self.route.group_ranks[rank]) for rank in order]
+        for kept in (True, False):
+            for peer in peers:
+                assert peer is not None
+                numbers = _owned(peer, prints, kept=kept)
+                if peer.group_rank == self.route.group_rank:
+                    mine[numbers] = owners[numbers]
+                owners[numbers] += 1
+        half = (owners > 0) & (owners % 2 == 0)
+        share = torch.where(mine < 0, 0.0, 1.0 - 2.0 * (mine % 2))
+        share[half & (mine == owners - 1)] /= 2
+        return share, torch.where(half, 0.5, (owners > 0).to(torch.float32))
 
 
-def _count_owned(owners: torch.Tensor, peer: RankRoute, source: int, starts: dict[int, int]) -> None:
-    owned = torch.zeros(peer.receive_buffer_rows, dtype=torch.int64)
+def _owned(peer: RankRoute, prints: Fingerprints, *, kept: bool) -> torch.Tensor:
+    """Return the rows that a rank receives and whose token it owns: its own ones, or other ranks'."""
+    wire = prints.numbers([receive[1:] for receive in peer.receives])
+    sources = torch.repeat_interleave(torch.tensor(peer.output_splits))
+    owned = torch.zeros(len(wire), dtype=torch.bool)
     for offset, rows, start in peer.position_runs:
-        owned[offset : offset + rows] = int(start >= 0)
-    offset = 0
-    for sender, item, row_start, row_stop in peer.receives:
-        rows = row_stop - row_start
-        if sender == source:
-            at = starts[item] + row_start
-            owners[at : at + rows] += owned[offset : offset + rows]
-        offset += rows
+        owned[offset : offset + rows] = start >= 0
+    return wire[owned & ((sources == peer.group_rank) == kept)]

@@ -23,6 +23,9 @@ _SHOWN = 10
 _TEXT = -1.0
 """What text tokens hold; no fingerprint has it."""
 
+_TEXT_GRADIENT = 255.0
+"""What text tokens give back, which must not reach any row; no row's share is as large."""
+
 _GRADIENT_SALT = 64
 """Added to the salt, so that a gradient is never the row's own contents."""
 
@@ -64,7 +67,8 @@ def verify(
     """
     workload, promise = routes.workload, Promise(exchange.route, routes)
     dtype: torch.dtype = getattr(torch, workload.dtype)
-    prints = Fingerprints(promise.items.values(), workload.payloads, workload.feature_width, dtype)
+    divisor = exchange.route.copies if exchange.replica_grad == "mean" else 1
+    prints = Fingerprints(promise.items.values(), workload.payloads, workload.feature_width, dtype, divisor)
     bucket, sequence = promise.bucket(prints), promise.sequence(prints)
     payloads = range(prints.payloads)
     features = [prints.rows(bucket, one, salt).to(device).requires_grad_(backward) for one in payloads]
@@ -72,21 +76,21 @@ def verify(
     check = _Check(exchange.route.global_rank, prints)
     check.order(promise.hand_over(), received)
     merged: list[torch.Tensor] = []
-    gradients: list[torch.Tensor] = []
     shape = (promise.batch_rows, exchange.route.local_length, prints.width)
     for payload in payloads:
         check.rows(received, payload, salt)
         embeds = torch.full(shape, _TEXT, dtype=dtype, device=device)
         merged.append(received.merge_into(embeds, payload))
         check.positions(merged[-1], sequence, payload, salt)
-        gradients.append(_sequence(prints, sequence, payload, salt + _GRADIENT_SALT).view(shape).to(device))
     if backward:
-        torch.autograd.backward(merged, gradients)
-        divisor = exchange.route.copies if exchange.replica_grad == "mean" else 1
-        times = promise.owners().to(torch.float64) / divisor
+        mine, sums = promise.shares(prints, exchange.process_group_order)
+        torch.autograd.backward(
+            merged,
+            [gradients_given(prints, sequence, one, salt, mine).view(shape).to(device) for one in payloads],
+        )
         for payload, feature in enumerate(features):
-            due = prints.rows(bucket, payload, salt + _GRADIENT_SALT).to(torch.float64) * times[:, None]
-            check.gradients(feature.grad, due.to(dtype), bucket, payload)
+            due = gradients_due(prints, bucket, payload, salt, sums)
+            check.gradients(feature.grad, due, bucket, payload)
     compared = sum(len(rows) for rows in received.payloads) + (len(bucket) * len(features) if backward else 0)
     return Verification(tuple(check.found), check.total, compared)
 
@@ -96,6 +100,24 @@ def _sequence(prints: Fingerprints, numbers: torch.Tensor, payload: int, salt: i
     rows = prints.rows(numbers.clamp(min=0), payload, salt)
     rows[numbers < 0] = _TEXT
     return rows
+
+
+def gradients_given(
+    prints: Fingerprints, sequence: torch.Tensor, payload: int, salt: int, shares: torch.Tensor
+) -> torch.Tensor:
+    """Return what a rank gives back for the numbered tokens of its sequence, `[tokens, width]`."""
+    given = torch.full((len(sequence), prints.width), _TEXT_GRADIENT, dtype=torch.float64)
+    rows = sequence[sequence >= 0]
+    given[sequence >= 0] = prints.gradients(rows, payload, salt + _GRADIENT_SALT, shares[rows])
+    return given.to(prints.dtype)
+
+
+def gradients_due(
+    prints: Fingerprints, bucket: torch.Tensor, payload: int, salt: int, sums: torch.Tensor
+) -> torch.Tensor:
+    """Return what a producer gets back for the numbered rows of its bucket, `[rows, width]`."""
+    summed = prints.gradients(bucket, payload, salt + _GRADIENT_SALT, sums[bucket])
+    return summed.div_(prints.divisor).to(prints.dtype)
 
 
 class _Check:

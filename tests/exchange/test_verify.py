@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gradient_faults import Case, try_some
 from ranks import run_ranks
-from verify_runs import WORKLOAD, verify_dtypes, verify_with
+from verify_runs import WORKLOAD, verify_dtypes, verify_faults, verify_with
 
 Named = tuple[str, int, int, int]
 
@@ -57,6 +58,28 @@ def test_dropped_gradient_is_named() -> None:
     assert total == 2
 
 
+def test_fault_of_one_receiver_among_four_is_named() -> None:
+    """A sum of four that is rounded to bfloat16 must not swallow what one of them has wrong."""
+    faults = ["swap two gradients", "one gradient's element off", "drop a gradient"]
+    found = run_ranks(4, verify_faults, faults, ["bfloat16", "float32"])
+    assert found[0] == [(7, 3)] * 6
+    assert found[1:] == [[None] * 6] * 3
+
+
+def test_no_fault_of_any_receiver_is_rounded_away() -> None:
+    """Swapped, shifted, dropped, doubled rows, and the last bit of each element, with up to 64 receivers."""
+    cases = [
+        (Case(f"tp={world}", dtype, width, "sum" if world == 3 else "mean"), 1)
+        for world, width in ((2, 1), (3, 2), (4, 5), (6, 3))
+        for dtype in ("bfloat16", "float16", "float32", "float64")
+    ]
+    cases += [(Case("cp=2,tp=4", "bfloat16", 2), 2), (Case("tp=4,sp", "bfloat16", 2, "mean", "row"), 4)]
+    cases += [(Case("tp=64", "bfloat16", 2), 1)]
+    (found,) = run_ranks(1, try_some, cases)
+    assert [(missed, refused) for _, missed, refused in found] == [([], 0)] * len(cases)
+    assert sum(tried for tried, _, _ in found) > 3_000
+
+
 def test_shortened_split_is_named() -> None:
     """Gloo does not notice that less is sent than expected; the last row of item 9 never arrives."""
     named, _, _ = _verify("shorten a split")
@@ -82,6 +105,6 @@ def test_wrong_order_is_named() -> None:
 
 
 def test_verification_is_exact_in_every_dtype() -> None:
-    """A fingerprint that a dtype rounds would be found wrong on a good exchange; width 1 is widened."""
+    """A fingerprint that a dtype rounds would be found wrong on a good exchange."""
     found = run_ranks(3, verify_dtypes, ["float16", "float32", "float64", "bfloat16"])
     assert found == [[0] * 12] * 3

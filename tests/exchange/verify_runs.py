@@ -32,21 +32,27 @@ class Faulty:
         output_splits: Sequence[int],
         input_splits: Sequence[int],
         doing: str,
+        *rest: Any,  # noqa: ANN401 - whatever else the transport takes
     ) -> None:
         """Break what the fault says, in the collective it is about."""
         forward = doing == "exchanging features"
         if forward and self._rank == 0:
             sent, input_splits = self._broken(sent, list(input_splits))
-        if not forward and self._rank == 1 and self._fault == "drop a gradient":
+        if not forward and self._rank == 1 and "gradient" in self._fault:
             sent = sent.clone()
-            sent[3] = 0
-        self._transport.all_to_all(received, sent, output_splits, input_splits, doing)
+            if self._fault == "drop a gradient":
+                sent[3] = 0
+            elif self._fault == "swap two gradients":
+                sent[[3, 4]] = sent[[4, 3]]
+            elif self._fault == "one gradient's element off":
+                sent[3, 1] += 1
+        self._transport.all_to_all(received, sent, output_splits, input_splits, doing, *rest)
 
-    def broadcast_each(self, slots: Sequence[torch.Tensor], doing: str) -> None:
+    def broadcast_each(self, slots: Sequence[torch.Tensor], *rest: Any) -> None:  # noqa: ANN401
         """Break what rank 0 gives to all, itself included."""
         if self._rank == 0:
             slots[0].copy_(self._broken(slots[0], [])[0])
-        self._transport.broadcast_each(slots, doing)
+        self._transport.broadcast_each(slots, *rest)
 
     def _broken(self, sent: torch.Tensor, splits: list[int]) -> tuple[torch.Tensor, list[int]]:
         if self._fault == "corrupt a row":
@@ -118,3 +124,14 @@ def verify_dtypes(rank: int, dtypes: list[str]) -> list[int]:
         for dtype in dtypes
         for mesh, more in (("cp=1,tp=3", {}), ("cp=3,tp=1", everywhere), ("tp=3,sp", everywhere))
     ]
+
+
+def verify_faults(rank: int, faults: list[str], dtypes: list[str]) -> list[tuple[int, int] | None]:
+    """Verify an all-gather with one fault after the other; return (item, row) of each first mismatch."""
+    found = []
+    for fault in faults:
+        for dtype in dtypes:
+            workload = {**WORKLOAD, "dtype": dtype, "buckets": [[7, 3, 9], [], [], []]}
+            mismatches = verify_with(rank, fault, workload, "tp=4")[0]
+            found.append(mismatches[0][2:4] if mismatches else None)
+    return found
