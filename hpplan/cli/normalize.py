@@ -37,7 +37,17 @@ if TYPE_CHECKING:
 @rule_options
 @found_options("plans")
 @click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
-@click.option("-w", "--write", is_flag=True, help="Write each plan back to its own file.")
+@click.option(
+    "-w",
+    "--write",
+    is_flag=True,
+    help="Change each plan in its own file, and nothing but what the passes do.",
+)
+@click.option(
+    "--canonical",
+    is_flag=True,
+    help="With -w, --check and --diff: the whole file in hpplan's own form, as -o writes it.",
+)
 @click.option(
     "--format",
     "format_name",
@@ -84,6 +94,7 @@ def command(
     skip_foreign: bool,
     show_skipped: bool,
     write: bool,
+    canonical: bool,
     check: bool,
     diff: bool,
     changes: bool,
@@ -94,8 +105,11 @@ def command(
 
     The normalized plan goes to standard output, or where -o or --write say.
     A PLAN of '-' is read from standard input; a folder stands for the plans in
-    it and below, a pattern such as 'plans/**/*.yaml' for what matches. Comments
-    are not kept, except those before the first line of the plan.
+    it and below, a pattern such as 'plans/**/*.yaml' for what matches.
+
+    --write keeps a file's comments and layout; where nothing is to strip or
+    mark, it leaves the file alone. The canonical form, which standard output
+    and -o get, keeps only the comments before the first line of the plan.
     """
     from hpplan.documents.source import format_of_name
 
@@ -123,15 +137,25 @@ def command(
     _refuse_several(len(runs), output_file, several=several)
     target_format = format_name or (format_of_name(output_file) if output_file is not None else None)
     if check or diff:
-        return _compare(output, runs, output_file, target_format, diff=diff)
-    if write or output_file not in {None, "-"}:
-        targets = [run.path for run in runs] if write else [str(output_file)]
-        _write(output, runs, targets, target_format)
+        return _compare(output, runs, output_file, target_format, canonical=canonical, diff=diff)
+    if write:
+        _write(output, [(run, run.path, run.in_place(format_name, canonical=canonical)) for run in runs])
+    elif output_file not in {None, "-"}:
+        target = str(output_file)
+        _write(output, [(run, target, run.anew(target_format, target)) for run in runs])
     elif runs and not changes:
         output.result(runs[0].text(target_format))
     if changes:
         _show_changes(output, runs, as_json=format_name == "json")
     return 0
+
+
+class _Text(NamedTuple):
+    """What goes into a file, what to say about it then, and what it is where no pass did a thing."""
+
+    text: str
+    notes: list[str]
+    how: str = "written in canonical form"
 
 
 class _Run(NamedTuple):
@@ -151,11 +175,29 @@ class _Run(NamedTuple):
         header = moved_header(self.source.header, self.source.name, target)
         return _text(data, self.after.place, format_name or self.source.own_format, header)
 
-    def lost_comments(self, format_name: Format | None) -> str | None:
-        """Say which comments that text does not have, if there are any in the plan."""
-        if (format_name or self.source.own_format) == "json" and self.source.header:
-            return "comments"
-        return "comments after the first line of the plan" if self.source.has_comments else None
+    def anew(self, format_name: Format | None, target: str, *why: str) -> _Text:
+        """Return that text, and which comments the file at `target` loses, if it is the plan's own."""
+        source, text, lost = self.source, self.text(format_name, target), None
+        if os.path.realpath(target) == os.path.realpath(self.path):
+            lost = "comments after the first line of the plan" if source.has_comments else None
+            if (format_name or source.own_format) == "json" and source.header:
+                lost = "comments"
+        return _Text(text, [*why, *([f"{lost} were not kept"] if lost else [])])
+
+    def in_place(self, format_name: Format | None, *, canonical: bool) -> _Text:
+        """Return the plan's own text with the changes of the passes in it, unless it is to be anew."""
+        from hpplan.documents.editor import edited, same
+        from hpplan.plan.model import KEY_ORDER
+
+        source, before, after = self.source, self.before.data, self.after.data
+        keeps_format = (format_name or source.own_format) == source.format
+        alone = format_name is None and same(before, after)
+        if canonical or not (keeps_format or alone):
+            return self.anew(format_name, self.path)
+        found = edited(source, before, after, KEY_ORDER)
+        if found.text is None:
+            return self.anew(format_name, self.path, f"written in canonical form: {found.notes[0]}")
+        return _Text(found.text, found.notes, "the normalization record taken out")
 
 
 def _text(data: Mapping[str, Data], place: Place, format_name: Format, header: str = "") -> str:
@@ -285,26 +327,29 @@ def _refuse_unknown(names: Sequence[str], passes: tuple[Pass, ...], option: str)
             )
 
 
-def _write(output: Output, runs: list[_Run], targets: list[str], format_name: Format | None) -> None:
+def _write(output: Output, writes: list[tuple[_Run, str, _Text]]) -> None:
     """Write the text of each run to its target, or none of them."""
     from hpplan.reports.changes import summarize
 
-    texts = [run.text(format_name, target) for run, target in zip(runs, targets, strict=True)]
-    changed = output.write_files(zip(targets, texts, strict=True))
-    for run, target, written in zip(runs, targets, changed, strict=True):
-        in_place = os.path.realpath(target) == os.path.realpath(run.path)
-        lost = run.lost_comments(format_name) if written and in_place else None
-        if lost is not None:
-            output.complain(f"{target}: {lost} were not kept")
+    changed = output.write_files([(target, put.text) for _, target, put in writes])
+    for (run, target, put), written in zip(writes, changed, strict=True):
+        for note in put.notes if written else ():
+            output.complain(f"{target}: {note}")
         if run.normalized.changes:
             said = summarize(run.normalized.changes)
         else:
-            said = "written in canonical form, nothing to strip or mark" if written else "already normalized"
+            said = f"{put.how}, nothing to strip or mark" if written else "already normalized"
         output.complain(f"{target}: {said}")
 
 
 def _compare(
-    output: Output, runs: list[_Run], output_file: str | None, format_name: Format | None, *, diff: bool
+    output: Output,
+    runs: list[_Run],
+    output_file: str | None,
+    format_name: Format | None,
+    *,
+    canonical: bool,
+    diff: bool,
 ) -> int:
     """Compare each normalized plan with the file it would go to."""
     from hpplan.checks.kinds import take
@@ -314,12 +359,14 @@ def _compare(
     status = 0
     for run in runs:
         source, base = run.source, run.before
-        if output_file is not None:
+        if output_file is None:
+            text = run.in_place(format_name, canonical=canonical).text
+        else:
             document = read_document(output_file, output.sources)
             take(document, "hpplan normalize", "plan")
             source, base = document.source, load_plan(document)
-        text = run.text(format_name or source.own_format, source.name)
-        if text != source.text or source.has_mark:
+            text = run.text(format_name or source.own_format, source.name)
+        if text != source.marked_text:
             status = 1
             output.result(
                 _unified_diff(output, source, text)
@@ -330,12 +377,10 @@ def _compare(
 
 
 def _unified_diff(output: Output, source: Source, text: str) -> str:
-    from hpplan.documents.streams import BOM
     from hpplan.reports.unified_diff import render
 
-    before = (BOM if source.has_mark else "") + source.text
     color = output.use_color(sys.stdout)
-    return render(before, text, source.name, f"{source.name} (normalized)", color=color)
+    return render(source.marked_text, text, source.name, f"{source.name} (normalized)", color=color)
 
 
 def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:

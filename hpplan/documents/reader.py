@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import EMPTY_DOCUMENT, NOT_A_MAPPING
-from hpplan.documents.source import Source
-from hpplan.documents.streams import BOM, decoded, document_name, read_bytes
+from hpplan.documents.source import BOM, Source
+from hpplan.documents.streams import decoded, document_name, read_bytes
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic, Place, Position
 
 Format = Literal["yaml", "json"]
+
+BOM: Final = "\ufeff"
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 # Only breaks that every reader takes for one end a header line: YAML 1.1 has three more.
@@ -42,6 +44,11 @@ class Source:
     """Whether a byte order mark stood before the text."""
     _located: dict[Place, Position] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The positions that were worked out so far."""
+
+    @property
+    def marked_text(self) -> str:
+        """The text with the byte order mark that stood before it, if one did: what the file holds."""
+        return BOM + self.text if self.has_mark else self.text
 
     @property
     def own_format(self) -> Format:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import NOT_UTF8
-from hpplan.documents.source import Source
+from hpplan.documents.source import BOM, Source
 from hpplan.errors import InvalidInput, UnusableRequest
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ STDIN: Final = "-"
 STDIN_NAME: Final = "<stdin>"
 """The name of the document that standard input holds."""
 
-BOM: Final = "\ufeff"
 UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 

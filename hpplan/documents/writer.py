@@ -16,6 +16,7 @@ from hpplan.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from hpplan.diagnostics import Path
     from hpplan.documents.scalars import Data
 
 KeyOrder = Mapping[tuple[str, ...], tuple[str, ...]]
@@ -78,6 +79,35 @@ def _not_json(data: Data, place: Place) -> Iterator[Diagnostic]:
         members = data.items() if isinstance(data, dict) else enumerate(data)
         for key, member in members:
             yield from _not_json(member, place.at(key))
+
+
+class CanonicalMembers:
+    """Members of mappings as they stand in canonical YAML, for where only some of them are written."""
+
+    def __init__(self, key_order: KeyOrder) -> None:
+        """Start with the order of keys as `dump_yaml` takes it."""
+        self._order = _Order(key_order)
+        self._writer = _YamlWriter()
+
+    def keys(self, path: Path, mapping: dict[str, Data]) -> list[str]:
+        """Return the keys of the mapping at a path in the order in which they are written."""
+        return self._below(path).keys(mapping)
+
+    def lines(self, path: Path, key: str, value: Data, pad: str) -> list[str]:
+        """Return the lines of one member of the mapping at a path, each behind `pad`."""
+        lines = self._writer.lines = []
+        self._writer.block({key: value}, pad, len(path), self._below(path))
+        return lines
+
+    def scalar(self, value: Data) -> str:
+        """Spell a scalar or an empty collection."""
+        return self._writer.scalar(value)
+
+    def _below(self, path: Path) -> _Order:
+        order = self._order
+        for key in path:
+            order = order.below(key) if isinstance(key, str) else order.other
+        return order
 
 
 class _Order:

@@ -133,16 +133,54 @@ def test_what_json_lacks(hpplan: Runner, plan: Path) -> None:
 
 
 def test_write_in_place(hpplan: Runner, plan: Path) -> None:
-    """--write leaves the file alone, writes it twice, or loses comments without a word."""
-    plan.write_text(PLAN + "# the end\n", encoding="utf-8")
+    """--write touches a line that no pass changes, loses a comment, or writes the file twice."""
+    text = PLAN.replace("boundary_classes:\n", "boundary_classes:  # by hand\n  # dense ones\n")
+    plan.write_text(text + "# the end\n", encoding="utf-8")
     first = hpplan("normalize", "-w", "plan.yaml", "--bare")
-    assert (first.status, first.stdout) == (0, "")
-    assert "comments" in first.stderr
-    assert plan.read_text(encoding="utf-8") == BARE
+    assert first == (0, "", "plan.yaml: 1 boundary stripped (ep-strip 1)\n")
+    wanted = text.replace("  model.layers.2.mlp: DeepseekV3MoE\n", "") + "# the end\n"
+    wanted = wanted.replace("{is_boundary: true, custom", "{is_boundary: false, custom")
+    assert plan.read_text(encoding="utf-8") == wanted
     before = plan.stat()
-    assert hpplan("normalize", "-w", "plan.yaml", "--bare").status == 0
+    again = hpplan("normalize", "-w", "plan.yaml", "--bare")
+    assert again == (0, "", "plan.yaml: already normalized\n")
     assert plan.stat().st_mtime_ns == before.st_mtime_ns
     assert plan.stat().st_ino == before.st_ino
+    assert hpplan("normalize", "--check", "plan.yaml") == (0, "", "")
+
+
+def test_write_the_canonical_form(hpplan: Runner, plan: Path) -> None:
+    """--canonical keeps the file's own layout, or loses comments without a word."""
+    plan.write_text(PLAN + "# the end\n", encoding="utf-8")
+    assert hpplan("normalize", "--check", "plan.yaml", "--bare", "--canonical").status == 1
+    first = hpplan("normalize", "-w", "plan.yaml", "--bare", "--canonical")
+    lost = "plan.yaml: comments after the first line of the plan were not kept\n"
+    assert first == (0, "", f"{lost}plan.yaml: 1 boundary stripped (ep-strip 1)\n")
+    assert plan.read_text(encoding="utf-8") == BARE
+    assert hpplan("normalize", "--check", "plan.yaml", "--canonical") == (0, "", "")
+
+
+def test_what_cannot_be_done_in_place(hpplan: Runner, plan: Path) -> None:
+    """A part whose comments are lost, or a whole file, is written anew without a word, or wrongly."""
+    merged = PLAN.replace(
+        "boundary_classes:\n", "more: &c {x: DeepseekV3MoE}\nboundary_classes:\n  <<: *c  # why\n"
+    )
+    plan.write_text(merged.replace("match: model.layers.2.mlp", "match: [x, model.layers.2.mlp]"), "utf-8")
+    result = hpplan("normalize", "-w", "plan.yaml", "--bare")
+    assert result.stderr.splitlines()[0] == (
+        "plan.yaml: 'boundary_classes' was written anew, without the comments in it: "
+        "'<<' brings in what has to go"
+    )
+    text = plan.read_text(encoding="utf-8")
+    assert "\nboundary_classes:\n  model.layers.10.mlp: DeepseekV3MLP\ninjections" in text
+    assert text.startswith("# a plan\nparam_plan:\n  model.layers.10.mlp: {")
+    plan.write_text(f"more: &c {{normalization: {{}}}}\n<<: *c  # why\n{PLAN}", encoding="utf-8")
+    result = hpplan("normalize", "-w", "plan.yaml", "--bare")
+    assert result.stderr.splitlines()[:2] == [
+        "plan.yaml: written in canonical form: '<<' brings in what has to go",
+        "plan.yaml: comments after the first line of the plan were not kept",
+    ]
+    assert "normalization" not in loaded(plan.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -171,20 +209,29 @@ def test_check(hpplan: Runner) -> None:
 
 
 def test_byte_order_mark(hpplan: Runner, plan: Path) -> None:
-    """--check passes a plan that -w would rewrite because of its byte order mark."""
-    plan.write_bytes(b"\xef\xbb\xbf" + BARE.encode())
+    """-w takes the byte order mark from a plan, or --check disagrees with it."""
+    plan.write_bytes(b"\xef\xbb\xbf" + PLAN.encode())
     assert hpplan("normalize", "plan.yaml", "--check").status == 1
     assert hpplan("normalize", "-w", "plan.yaml").status == 0
-    assert plan.read_text(encoding="utf-8") == BARE
+    assert plan.read_bytes().startswith(b"\xef\xbb\xbf# a plan\n")
     assert hpplan("normalize", "plan.yaml", "--check") == (0, "", "")
+    assert hpplan("normalize", "plan.yaml", "--check", "--canonical").status == 1
+    assert hpplan("normalize", "-w", "plan.yaml", "--canonical").status == 0
+    assert plan.read_bytes().startswith(b"# a plan\n")
+    assert hpplan("normalize", "plan.yaml", "--check", "--canonical") == (0, "", "")
 
 
 def test_says_what_was_written(hpplan: Runner, plan: Path) -> None:
     """The message after writing claims that nothing happened, or that something did."""
     plan.write_text(BARE.replace("[1, null]", "[ 1, ~ ]"), encoding="utf-8")
+    assert hpplan("normalize", "-w", "plan.yaml").stderr == "plan.yaml: already normalized\n"
     written = "plan.yaml: written in canonical form, nothing to strip or mark\n"
-    assert hpplan("normalize", "-w", "plan.yaml").stderr == written
+    assert hpplan("normalize", "-w", "plan.yaml", "--canonical").stderr == written
     assert hpplan("normalize", "-w", "plan.yaml", "plan.yaml").stderr == "plan.yaml: already normalized\n"
+    plan.write_text(PLAN, encoding="utf-8")
+    hpplan("normalize", "-w", "plan.yaml")
+    out = "plan.yaml: the normalization record taken out, nothing to strip or mark\n"
+    assert hpplan("normalize", "-w", "plan.yaml", "--bare").stderr == out
 
 
 def test_what_joins_below_a_stripped_target_is_stripped(hpplan: Runner, plan: Path) -> None:
@@ -210,7 +257,8 @@ def test_what_joins_below_a_stripped_target_is_stripped(hpplan: Runner, plan: Pa
 def test_check_tells_form_from_content(hpplan: Runner, plan: Path) -> None:
     """--check passes a plan in another spelling, or claims that its meaning would change."""
     plan.write_text(BARE.replace("custom: [1, null]", "custom: [ 1, ~ ]"), encoding="utf-8")
-    result = hpplan("normalize", "plan.yaml", "--check")
+    assert hpplan("normalize", "plan.yaml", "--check") == (0, "", "")
+    result = hpplan("normalize", "plan.yaml", "--check", "--canonical")
     assert result.status == 1
     text = "plan.yaml: its text would change (spelling, line ends, comments or record; see --diff), "
     text += "its meaning not\n"
@@ -246,7 +294,7 @@ def test_diff(hpplan: Runner) -> None:
 def test_diff_of_a_byte_order_mark(hpplan: Runner, plan: Path) -> None:
     """--diff ends with 1 and shows nothing where the byte order mark alone would go."""
     plan.write_bytes(b"\xef\xbb\xbf" + BARE.encode())
-    result = hpplan("normalize", "plan.yaml", "--diff")
+    result = hpplan("normalize", "plan.yaml", "--diff", "--canonical")
     assert result.status == 1
     assert result.stdout == (
         "--- plan.yaml\n+++ plan.yaml (normalized)\n@@ -1,4 +1,4 @@\n-\ufeff# a plan\n+# a plan\n"
@@ -320,7 +368,7 @@ def test_several_plans(hpplan: Runner, plan: Path) -> None:
     assert "broken.yaml:1:1: HP101" in result.stderr
     assert "broken.yaml:1:13: HP102" in result.stderr
     assert plan.read_text(encoding="utf-8") == second.read_text(encoding="utf-8") == PLAN
-    assert hpplan("normalize", "-w", "--bare", "plan.yaml", "second.yaml").status == 0
+    assert hpplan("normalize", "-w", "--bare", "--canonical", "plan.yaml", "second.yaml").status == 0
     assert plan.read_text(encoding="utf-8") == second.read_text(encoding="utf-8") == BARE
 
 

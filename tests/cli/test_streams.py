@@ -279,7 +279,7 @@ HIDING = "\x7f\x85\x9b31m\xa0\xad\u061c\u200b\u200e\u2028\u2029\u202e\u2066\u206
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("--diff",), ("--format", "json"), ("--print-after", "all", "--check")]
+    "arguments", [(), ("--diff", "--canonical"), ("--format", "json"), ("--print-after", "all", "--check")]
 )
 def test_no_control_character_reaches_a_terminal(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """Text of a document that is printed as it is retitles the terminal, turns lines around or hides them."""
@@ -297,7 +297,7 @@ def test_a_diff_on_a_pipe_is_left_as_it_is(hpplan: Runner, tmp_path: Path) -> No
     path = tmp_path / "plan.json"
     fields = {"boundary_classes": {}, "param_plan": {}, "x": HIDING}
     path.write_text(json.dumps(fields, ensure_ascii=False), encoding="utf-8")
-    assert HIDING in hpplan("normalize", str(path), "--diff").stdout
-    shown = hpplan("--color", "always", "normalize", str(path), "--diff").stdout
+    assert HIDING in hpplan("normalize", str(path), "--diff", "--canonical").stdout
+    shown = hpplan("--color", "always", "normalize", str(path), "--diff", "--canonical").stdout
     assert "\\u202e" in shown
     assert set(HIDING) & set(shown) == {"3", "1", "m"}

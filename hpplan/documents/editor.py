@@ -1,0 +1,251 @@
+"""Changing what a document holds and nothing else in its text: comments, order, quotes and blanks stay."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
+
+from hpplan.documents.block_edits import block_edits, replaced_lines
+from hpplan.documents.collector import collector_paused
+from hpplan.documents.flow_edits import flow_edits
+from hpplan.documents.json_nodes import JsonNodes
+from hpplan.documents.nodes import ABSENT, ALIAS, MERGED
+from hpplan.documents.page import Page, RefusedError
+from hpplan.documents.reader import parse_document
+from hpplan.documents.source import BOM
+from hpplan.documents.spelling import unwritable
+from hpplan.documents.steps import SEQUENCE
+from hpplan.documents.yaml_nodes import YamlNodes
+from hpplan.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from hpplan.diagnostics import Path
+    from hpplan.documents.nodes import Member, Node
+    from hpplan.documents.page import Edit
+    from hpplan.documents.scalars import Data
+    from hpplan.documents.source import Source
+    from hpplan.documents.writer import KeyOrder
+
+
+class Edited(NamedTuple):
+    """A text that was changed where its data was; `text` is None where that cannot be done.
+
+    `notes` say what was written anew as a whole, and why.
+    """
+
+    text: str | None
+    notes: list[str]
+
+
+def edited(source: Source, old: Data, new: Data, key_order: KeyOrder) -> Edited:
+    """Return the text of a document, its byte order mark included, with `new` in it instead of `old`."""
+    if same(old, new):
+        return Edited(source.marked_text, [])
+    page = Page(source, key_order)
+    try:
+        with collector_paused():
+            editor = _Editor(page, old, new)
+            text = (BOM if source.has_mark else "") + editor.text()
+    except RefusedError as refused:
+        return Edited(None, [str(refused)])
+    if not _reads_as(text, source, new):
+        return Edited(None, ["the file cannot be changed in place"])
+    return Edited(text, editor.notes)
+
+
+def same(left: Data, right: Data) -> bool:
+    """Whether two values are equal, numbers in their type and NaN with itself too."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, (dict, list, float)):
+        return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
+    return bool(left == right)
+
+
+_BROKEN: Data = object()
+"""What an alias stands for whose anchor is gone."""
+
+
+class _Editor:
+    """Works out the edits, node by node in the order of the text."""
+
+    def __init__(self, page: Page, old: Data, new: Data) -> None:
+        self.page = page
+        self.notes: list[str] = []
+        nodes = (JsonNodes if page.is_json else YamlNodes)(page.text, old, new)
+        self._root = nodes.root
+        self._anchored = nodes.anchored
+        self._moved = False
+        self._starts = [node.start for node in nodes.anchored]
+        page.stop = nodes.stop
+        page.measure(self._root)
+
+    def text(self) -> str:
+        """Return the text after the edits."""
+        return self.page.changed(self._inside(self._root, None, ()))
+
+    def _inside(self, node: Node, holder: Member | None, path: Path) -> list[Edit]:
+        """Return the edits that make what is new of a list or mapping, member by member."""
+        edits: list[Edit] = []
+        gone: list[int] = []
+        own: list[str] = []
+        members = node.members or []
+        for index, member in enumerate(members):
+            if member.target is not None and member.target.became is _BROKEN:
+                raise RefusedError("one of its keys is an alias whose anchor is gone")
+            if member.key is MERGED:
+                continue
+            own.append(member.key)
+            if node.kind != SEQUENCE and member.key not in node.new:
+                gone.append(index)
+                self._break_anchors(member.start, member.end)
+            elif member.node is not None:
+                edits += self._member(node, member, (*path, member.key))
+        if node.kind == SEQUENCE:
+            return edits
+        added = self._added(node, own, path, gone)
+        if gone or added:
+            if node.flow:
+                edits += flow_edits(self.page, node, path, gone, added)
+            else:
+                edits += block_edits(self.page, node, holder, path, gone, added)
+        return edits
+
+    def _added(self, node: Node, own: list[str], path: Path, gone: list[int]) -> dict[int, list[str]]:
+        """Return the keys that a mapping lacks, under the index of the member that each is to follow."""
+        members = node.members or []
+        given = frozenset(own)
+        if not node.old.keys() >= given:
+            raise RefusedError("hpplan does not find its keys")
+        lacking = node.new.keys() - given
+        if len(own) < len(members):
+            lacking = self._lacking(node, given, lacking)
+        added: dict[int, list[str]] = {}
+        if not lacking:
+            return added
+        removed = frozenset(gone)
+        kept = {member.key: index for index, member in enumerate(members) if index not in removed}
+        last = max(kept.values(), default=len(members) - 1)
+        # The top of a YAML document grows at its end.
+        in_order = (bool(path) or self.page.is_json) and own == self.page.keys(path, node.old)
+        at = -1 if node.flow else last
+        for key in self.page.keys(path, node.new):
+            if key in kept:
+                at = kept[key]
+            elif key in lacking:
+                added.setdefault(at if in_order else last, []).append(key)
+        return added
+
+    def _lacking(self, node: Node, own: frozenset[str], lacking: set[str]) -> set[str]:
+        """Return what a mapping lacks of some keys after what `<<` brings in."""
+        if own <= node.new.keys() and not self._moved:
+            merged = {key: value for key, value in node.old.items() if key not in own}
+        else:
+            merged = self._merged(node)
+        if not merged.keys() <= node.new.keys():
+            raise RefusedError("'<<' brings in what has to go")
+        return {key for key in lacking if key not in merged or not same(merged[key], node.new[key])}
+
+    def _merged(self, node: Node) -> dict[str, Data]:
+        """Return what `<<` brings into a mapping after the edits."""
+        merged: dict[str, Data] = {}
+        for member in node.members or []:
+            if member.key is not MERGED:
+                continue
+            merge = member.node
+            aliases = [each.node for each in merge.members] if merge and merge.members else [merge]
+            for alias in aliases:
+                value = self._stands_for(alias) if alias is not None and alias.kind == ALIAS else _BROKEN
+                if type(value) is not dict:
+                    raise RefusedError(
+                        "'<<' brings in a mapping without an anchor, or one whose anchor is gone"
+                    )
+                for key, brought in value.items():
+                    merged.setdefault(key, brought)
+        return merged
+
+    def _member(self, parent: Node, member: Member, path: Path) -> list[Edit]:
+        """Return the edits that give a member its new value."""
+        node = member.node
+        assert node is not None
+        if node.kind == ALIAS:
+            value = self._stands_for(node)
+            if value is not _BROKEN and same(value, node.new):
+                return []
+            override = self._override(node, value, path)
+            if override is not None:
+                return [(node.start, node.end, override)]
+        elif node.members is not None and (node.differs or node.old is node.new):
+            noted = len(self.notes)
+            try:
+                edits = self._inside(node, member, path)
+            except RefusedError as refused:
+                del self.notes[noted:]
+                name = ".".join(map(str, path))
+                self.notes.append(f"'{name}' was written anew, without the comments in it: {refused}")
+            else:
+                if node.differs:
+                    node.became, self._moved = node.new, True
+                return edits
+        elif same(node.old, node.new):
+            return []
+        self._break_anchors(node.start, member.end)
+        return [self._set(parent, member, path)]
+
+    def _set(self, parent: Node, member: Member, path: Path) -> Edit:
+        """Return the edit that replaces the value of a member as a whole."""
+        node = member.node
+        assert node is not None
+        is_short = not node.new or not isinstance(node.new, (dict, list))
+        before = self.page.text[node.start - 1]
+        if (
+            not parent.flow
+            and parent.kind != SEQUENCE
+            and (not is_short or not node.flow or (node.start == node.end and before != ":"))
+        ):
+            return replaced_lines(self.page, member, path, node.new)
+        put = self.page.flow(path, node.new, self.page.margin(member.start))
+        if node.start == node.end:
+            put = f" {put}" if before in ":-" else f": {put}"
+        return node.start, node.end, put
+
+    def _override(self, node: Node, value: Data, path: Path) -> str | None:
+        """Spell a mapping that merges what an alias stands for, where the new value only adds to that."""
+        new = node.new
+        if type(value) is not dict or type(new) is not dict or not value.keys() <= new.keys():
+            return None
+        own = [key for key in self.page.keys(path, new) if key not in value or not same(value[key], new[key])]
+        if len(own) == len(new):
+            return None
+        alias = self.page.text[node.start : node.end]
+        pairs = [self.page.pair((*path, key), new[key], None) for key in own]
+        return f"{{{', '.join([f'<<: {alias}', *pairs])}}}"
+
+    def _stands_for(self, alias: Node) -> Data:
+        """Return what an alias stands for after the edits before it."""
+        target = alias.target
+        assert target is not None
+        if target.became is not ABSENT:
+            return target.became
+        return target.old if alias.old is ABSENT else alias.old
+
+    def _break_anchors(self, start: int, stop: int) -> None:
+        """Remember that what has an anchor in a range of the text is there no more."""
+        for node in self._anchored[bisect_left(self._starts, start) : bisect_left(self._starts, stop)]:
+            node.became, self._moved = _BROKEN, True
+
+
+def _reads_as(text: str, source: Source, data: Data) -> bool:
+    """Whether hpplan finds the data in a text."""
+    try:
+        raw = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise unwritable() from None
+    try:
+        found = parse_document(raw, source.name)
+    except InvalidInput:
+        return False
+    return found.source.format == source.format and same(found.data, data)
