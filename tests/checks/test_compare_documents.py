@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from random_documents import random_documents
@@ -20,6 +20,9 @@ from hpplan.plan.model import Plan, load_plan
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
 from hpplan.routing.workload import load_workload
+
+if TYPE_CHECKING:
+    from hpplan.routing.transfers import Granularity
 
 SAME = Comparison(removed=(), added=(), changed=(), fields=())
 
@@ -226,18 +229,16 @@ def test_no_plan_differs_from_what_is_written_of_it() -> None:
     assert differing > 250
 
 
-def table(mesh: str = "dp=2,tp=2,sp", **fields: Any) -> RoutingTable:  # noqa: ANN401 - workload data
+ITEMS: list[dict[str, Any]] = [
+    {"item_id": 0, "batch_index": 0, "decoder_token_start": 0, "output_rows": 2},
+    {"item_id": 1, "batch_index": 0, "decoder_token_start": 4, "output_rows": 3},
+]
+
+
+def table(mesh: str = "dp=2,tp=2,sp", granularity: Granularity = "record", **fields: Any) -> RoutingTable:  # noqa: ANN401 - workload data
     """Return the routes of two items in a sequence of eight tokens."""
-    workload = {
-        "sequence": {"length": 8},
-        "items": [
-            {"item_id": 0, "batch_index": 0, "decoder_token_start": 0, "output_rows": 2},
-            {"item_id": 1, "batch_index": 0, "decoder_token_start": 4, "output_rows": 3},
-        ],
-        "buckets": [[0], [1]],
-        **fields,
-    }
-    return plan_routes(parse_mesh(mesh), load_workload(workload, Place("w")))
+    workload = {"sequence": {"length": 8}, "items": ITEMS, "buckets": [[0], [1]], **fields}
+    return plan_routes(parse_mesh(mesh), load_workload(workload, Place("w")), granularity)
 
 
 def test_routing_tables() -> None:
@@ -262,3 +263,75 @@ def test_routing_tables_of_two_meshes() -> None:
         FieldChange("mesh.axes.dp", 2, 3),
         FieldChange("workload.feature_width", 1, 4),
     )
+
+
+DIFFERENT = (
+    ("dp=2,tp=2", {}, "record"),
+    ("tp=2,dp=2,sp", {}, "record"),
+    ("dp=2,tp=2,sp", {}, "row"),
+    *(
+        ("dp=2,tp=2,sp", fields, "record")
+        for fields in (
+            {"feature_width": 4},
+            {"dtype": "float32"},
+            {"sequence": {"length": 16}},
+            {"sequence": {"length": 8, "cp_layout": "zigzag"}},
+            {"buckets": [[0, 1], []]},
+            {"buckets": [[1, 0], []]},
+            {"destinations": {"0": [0, 1]}},
+            *(
+                {"items": [{**ITEMS[0], **change}, ITEMS[1]]}
+                for change in (
+                    {"batch_index": 1},
+                    {"decoder_token_start": 1},
+                    {"output_rows": 1},
+                    {"item_id": 2},
+                    {"spans": [{"token_start": 0, "rows": 1}, {"token_start": 2, "rows": 1}]},
+                )
+            ),
+        )
+    ),
+)
+"""Meshes, fields of the workload and granularities, no two of which run the same."""
+
+
+def test_tables_that_run_differently_differ() -> None:
+    """Ranks refuse each other's table by its digest, and the comparison of the two says: no differences."""
+    tables = [table()]
+    for mesh, fields, granularity in DIFFERENT:
+        free = {} if "item_id" not in str(fields) else {"buckets": [[fields["items"][0]["item_id"]], [1]]}
+        tables.append(table(mesh, granularity, **free, **fields))
+    for number, one in enumerate(tables):
+        for other in tables[:number]:
+            assert one.digest != other.digest
+            assert not compare_routes(one, other).equal
+
+
+def test_where_rows_land() -> None:
+    """Two tables that send the same rows to other tokens, or to other documents, pass for one."""
+    before, after = (
+        [{"item_id": 0, "batch_index": 0, "decoder_token_start": token, "output_rows": 4}]
+        for token in (15, 2)
+    )
+    alone = {"buckets": [[0]], "sequence": {"length": 24}}
+    found = compare_routes(table("tp=1", items=before, **alone), table("tp=1", items=after, **alone))
+    assert found.changed == (
+        ChangedNames(("parents.0.items.0",), 1, (FieldChange("tokens", "[15:19]", "[2:6]"),)),
+    )
+    assert found.fields == ()
+
+    def packed(documents: list[int]) -> RoutingTable:
+        own = {"documents": documents, "items": ITEMS, "buckets": [[0], [1]]}
+        replicas = [own, {"items": [], "buckets": [[], []]}]
+        data = {"sequence": {"length": 16, "cp_layout": "zigzag"}, "replicas": replicas}
+        return plan_routes(parse_mesh("dp=2,cp=2"), load_workload(data))
+
+    found = compare_routes(packed([8, 8]), packed([12, 4]))
+    assert FieldChange("parents.0.documents", [8, 8], [12, 4]) in found.fields
+
+
+def test_a_mesh_in_two_spellings() -> None:
+    """Axes of size 1, which no rank notices, are called a difference."""
+    assert compare_routes(table(), table("pp=1,dp=2,cp=1,tp=2,sp")) == SAME
+    plain = {"buckets": [[0, 1]]}
+    assert compare_routes(table("dp=2", **plain), table("dp=2,sp", **plain)) == SAME

@@ -1,4 +1,4 @@
-"""What two routing tables do differently: mesh, workload, and who sends which item where."""
+"""What two routing tables do differently: mesh, workload, who sends which rows where, and where they land."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 from hpplan.checks.comparison.changes import compare_names, field_changes, leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hpplan.checks.comparison.changes import Comparison
     from hpplan.routing.routes import RoutingTable
-
-_DERIVED = frozenset({"hpplan_routes", "digest", "parents", "traffic"})
-"""Fields that follow from the others, and the parents, which are compared item by item."""
 
 
 def compare_routes(before: RoutingTable, after: RoutingTable) -> Comparison:
@@ -21,29 +16,44 @@ def compare_routes(before: RoutingTable, after: RoutingTable) -> Comparison:
 
     Matrix, traffic and digest follow from the rest and are not compared.
     """
-    old, new = before.to_data(), after.to_data()
-    old_items, new_items = _items(old), _items(new)
-    changes = {
-        name: field_changes(item, new_items[name]) for name, item in old_items.items() if name in new_items
-    }
-    return compare_names(old_items, new_items, changes, field_changes(_fields(old), _fields(new)))
+    old, new = _items(before), _items(after)
+    changes = {name: field_changes(item, new[name]) for name, item in old.items() if name in new}
+    return compare_names(old, new, changes, field_changes(_fields(before), _fields(after)))
 
 
-def _fields(data: Mapping[str, Any]) -> dict[str, Any]:
-    fields = {name: value for name, value in data.items() if name not in _DERIVED}
-    workload = {name: value for name, value in data["workload"].items() if name not in {"items", "replicas"}}
-    return leaves({**fields, "workload": workload})
+def _fields(table: RoutingTable) -> dict[str, Any]:
+    """Return what is about no single item, by dotted path; axes of size 1, and sp without tp, are none."""
+    axes, sp = table.mesh.shape
+    workload = table.workload.to_data()
+    for name in ("items", "replicas"):
+        workload.pop(name, None)
+    mesh = {**table.mesh.to_data(), "axes": dict(axes), "order": [axis for axis, _ in axes], "sp": sp}
+    found = leaves(
+        {"mesh": mesh, "mode": table.mode.name, "granularity": table.granularity, "workload": workload}
+    )
+    for number in range(table.mesh.dp if table.workload.per_replica else 0):
+        documents = table.workload.documents_of(table.workload.batches[number])
+        if documents != table.workload.documents:
+            found[f"parents.{number}.documents"] = list(documents)
+    return found
 
 
-def _items(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return what happens to each item of each parent, in global ranks."""
+def _items(table: RoutingTable) -> dict[str, dict[str, Any]]:
+    """Return what happens to each item of each parent, in global ranks, and where its rows land."""
     items: dict[str, dict[str, Any]] = {}
-    for number, parent in enumerate(data["parents"]):
-        ranks = parent["ranks"]
+    for number, (ranks, routes) in enumerate(table.parents):
         prefix = f"parents.{number}.items."
-        for source, target, item, start, stop in parent["transfers"]:
-            found = items.setdefault(f"{prefix}{item}", {"producer": ranks[source], "sent": []})
-            found["sent"].append(f"{ranks[target]}[{start}:{stop}]")
+        for source, bucket in enumerate(routes.buckets):
+            for place, item in enumerate(bucket):
+                items[f"{prefix}{item.item_id}"] = {
+                    "producer": ranks[source * routes.encoder_cp_size],
+                    "place_in_bucket": place,
+                    "batch_index": item.batch_index,
+                    "tokens": " ".join(f"[{start}:{start + rows}]" for start, rows in item.spans),
+                    "sent": [],
+                }
+        for _, target, item_id, start, stop in routes.transfers():
+            items[f"{prefix}{item_id}"]["sent"].append(f"{ranks[target]}[{start}:{stop}]")
     for found in items.values():
         found["sent"] = " ".join(found["sent"])
     return items
