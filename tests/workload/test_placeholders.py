@@ -48,6 +48,12 @@ def test_runs_of_a_video_stay_apart_or_join() -> None:
         ([(2, 9)], [image(4), image(6)], 1, 5, 6),  # a shared run that is too short for the second
         ([(2, 4), (9, 7)], [image(4)], None, 7, 9),  # a run without an image
         ([(0, 4), (6, 3)], [image(4, 4)], 0, 7, 0),  # a video whose last frame was cut
+        ([(3, 2)], [image(2, 2)], 0, 2, 3),  # a frame too few
+        ([(3, 2), (6, 2), (9, 2)], [image(2, 2)], 0, 6, 3),  # a frame too many
+        ([(1, 2), (4, 3), (8, 3)], [image(2, 2), image(3, 3)], 0, 2, 1),  # the first video has one too few,
+        ([(1, 2), (4, 2), (8, 3)], [image(2, 2), image(3, 3)], 1, 3, 8),  # or the second,
+        ([(1, 2), (4, 2), (7, 2), (9, 3), (13, 3)], [image(2, 2), image(3, 3)], 0, 6, 1),  # or one too many
+        ([(1, 4), (9, 4)], [image(4), image(6), image(4)], 1, 0, None),  # the one in the middle was lost
     ],
 )
 def test_the_first_image_that_does_not_fit_is_named(
@@ -62,6 +68,60 @@ def test_the_first_image_that_does_not_fit_is_named(
         match(runs, features)
     found = caught.value
     assert (found.index, found.placeholders, found.token) == (index, placeholders, token)
+
+
+def test_several_that_may_be_at_fault() -> None:
+    """Of videos of one size the last is blamed, which is as good as any other."""
+    with pytest.raises(MismatchError) as caught:
+        match([(1, 2), (4, 2), (7, 2)], [image(2, 2), image(2, 2)])
+    found = caught.value
+    assert (found.index, found.last, found.placeholders, found.runs, found.token) == (0, 1, 6, 3, 1)
+
+
+@st.composite
+def videos_with_a_fault(draw: st.DrawFn) -> tuple[list[int], list[Feature], int]:
+    """Draw tokens, the videos they are for, and the video that has other frames than it should."""
+    counts = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    sizes = [draw(st.integers(1, 3)) for _ in counts]
+    broken = draw(st.integers(0, len(counts) - 1))
+    written = draw(st.integers(0, 5).filter(lambda count: count != counts[broken]))
+    timestamps = draw(st.booleans())
+    tokens = [7] * 4
+    for number, (count, size) in enumerate(zip(counts, sizes, strict=True)):
+        tokens += [1] * draw(st.integers(0, 3))
+        for frame in range(written if number == broken else count):
+            tokens += [10 + frame if timestamps else 10, 5, *[9] * size, 6]
+    return tokens, [image(*[size] * count) for count, size in zip(counts, sizes, strict=True)], broken
+
+
+@given(case=videos_with_a_fault())
+def test_a_video_with_other_frames_than_it_should_have(case: tuple[list[int], list[Feature], int]) -> None:
+    """The blame goes to a video that has all its frames, or to a token that is none of a frame."""
+    tokens, features, broken = case
+    with pytest.raises(MismatchError) as caught:
+        match(placeholder_runs(tokens, 9), features, tokens)
+    found = caught.value
+    if found.index is None:
+        # A frame too many of a video of one frame is as good as an image that was not given.
+        assert len(features[broken].runs) == 1
+    else:
+        assert found.index <= broken <= found.last
+    assert found.token is None or (tokens[found.token], tokens[found.token - 1]) == (9, 5)
+
+
+def test_what_stands_before_a_first_frame_tells_videos_of_one_size_apart() -> None:
+    """The first of three videos lost a frame, and the last is blamed, as that is where frames run out."""
+
+    def video(frames: int) -> list[int]:
+        return [token for frame in range(frames) for token in (10 + frame, 5, 9, 9, 6)]
+
+    for short in range(3):
+        tokens = [7, 7, *(token for number in range(3) for token in [*video(2 - (number == short)), 1, 1])]
+        with pytest.raises(MismatchError) as caught:
+            match(placeholder_runs(tokens, 9), [image(2, 2)] * 3, tokens)
+        found = caught.value
+        assert (found.index, found.last, found.placeholders, found.runs) == (short, short, 2, 1)
+        assert found.token == 4 + 12 * short
 
 
 def test_text_is_shared_out_evenly() -> None:

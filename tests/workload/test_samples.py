@@ -118,6 +118,22 @@ def test_a_mismatch_names_sample_image_and_both_numbers() -> None:
     assert found.place.position[0] == 7
 
 
+def test_a_video_with_too_few_runs_is_named_where_it_stands() -> None:
+    """A video that lost a frame is said to stand at token 0, or where the sample ends."""
+    (found,) = found_in(
+        Qwen3VL(), id="short", input_ids=[9, 9, 9, VIDEO, VIDEO, 7], video_grid_thw=[[2, 2, 4]]
+    )
+    assert found.message == (
+        "sample 'short': video 1, grid (2, 2, 4), has 4 rows in 2 runs and "
+        "2 placeholders (151656) in 1 run at token 3"
+    )
+    ids = [9, VIDEO, VIDEO, 9, VIDEO, VIDEO, 9, VIDEO, VIDEO]
+    (found,) = found_in(Qwen3VL(), input_ids=ids, video_grid_thw=[[2, 2, 4]] * 2)
+    assert found.message == (
+        "sample 7: videos 1 to 2 have 8 rows in 4 runs and 6 placeholders (151656) in 3 runs at token 1"
+    )
+
+
 def test_placeholders_without_an_image() -> None:
     """A sample whose grids were lost is told which fields are read."""
     (found,) = found_in(Qwen2VL(), input_ids=[1, IMAGE])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hpplan.routing.batch.mismatch import MismatchError, left_over
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -32,22 +34,6 @@ class Feature(NamedTuple):
         return sum(self.runs)
 
 
-class MismatchError(Exception):
-    """Rows and placeholders differ.
-
-    `index` is the number of the image among those given; None where a run of
-    placeholders has no image. `placeholders` are those for that image, at
-    `token`; None where there are none.
-    """
-
-    def __init__(self, index: int | None, placeholders: int, token: int | None) -> None:
-        """Keep the numbers; the message needs the sample's name."""
-        super().__init__(index, placeholders, token)
-        self.index = index
-        self.placeholders = placeholders
-        self.token = token
-
-
 def placeholder_runs(tokens: Sequence[int], placeholder: int) -> list[Span]:
     """Return the maximal runs of a placeholder token.
 
@@ -68,11 +54,14 @@ def placeholder_runs(tokens: Sequence[int], placeholder: int) -> list[Span]:
         runs.append((start, end - start))
 
 
-def match(runs: Sequence[Span], features: Sequence[Feature]) -> list[tuple[Span, ...]]:
+def match(
+    runs: Sequence[Span], features: Sequence[Feature], tokens: Sequence[int] = ()
+) -> list[tuple[Span, ...]]:
     """Return the spans of each image: every run of its rows takes that many placeholders.
 
     Images that stand side by side share a run of placeholders and split it by
-    their rows. Raises MismatchError for the first image that does not fit.
+    their rows. Raises MismatchError for the image that does not fit; `tokens`,
+    all of the sample's, help to tell which that is.
     """
     found: list[tuple[Span, ...]] = []
     at = 0
@@ -81,7 +70,8 @@ def match(runs: Sequence[Span], features: Sequence[Feature]) -> list[tuple[Span,
         spans: list[Span] = []
         for rows in feature.runs:
             if left < rows:
-                raise _mismatch(runs, features, index, sum(span[1] for span in spans) + left, token)
+                given = MismatchError(index, sum(span[1] for span in spans) + left, token)
+                raise _mismatch(runs, features, tokens, given)
             _add(spans, token, rows)
             token += rows
             left -= rows
@@ -92,22 +82,27 @@ def match(runs: Sequence[Span], features: Sequence[Feature]) -> list[tuple[Span,
     if left:
         if found and sum(found[-1][-1]) == token:
             # The run goes on behind the last image that took its share of it.
-            raise _mismatch(runs, features, len(features) - 1, features[-1].rows + left, found[-1][0][0])
-        raise _mismatch(runs, features, None, left + sum(rows for _, rows in runs[at + 1 :]), token)
+            given = MismatchError(len(features) - 1, features[-1].rows + left, found[-1][0][0])
+        else:
+            given = MismatchError(None, left + sum(rows for _, rows in runs[at + 1 :]), token)
+        raise _mismatch(runs, features, tokens, given)
     return found
 
 
 def _mismatch(
-    runs: Sequence[Span], features: Sequence[Feature], index: int | None, placeholders: int, token: int
+    runs: Sequence[Span], features: Sequence[Feature], tokens: Sequence[int], given: MismatchError
 ) -> MismatchError:
-    """Blame the first image whose own run differs, where there is a run for each; else the one given."""
+    """Blame the image that all others leave, else the first whose own run differs, else the one given."""
+    found = left_over(runs, features, tokens)
+    if found is not None:
+        return found
     own = [(number, rows) for number, feature in enumerate(features) for rows in feature.runs]
     if len(own) == len(runs):
         for (number, rows), (_, have) in zip(own, runs, strict=True):
             if rows != have:
                 theirs = [run for run, (of, _) in zip(runs, own, strict=True) if of == number]
-                return MismatchError(number, sum(have for _, have in theirs), theirs[0][0])
-    return MismatchError(index, placeholders, token if placeholders else None)
+                return MismatchError(number, sum(have for _, have in theirs), theirs[0][0], len(theirs))
+    return given
 
 
 def _add(spans: list[Span], token: int, rows: int) -> None:

@@ -8,8 +8,8 @@ from hpplan.diagnostics import Diagnostic
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.errors import InvalidInput
 from hpplan.routing.batch.features import Findings, features_of
+from hpplan.routing.batch.mismatch import MismatchError
 from hpplan.routing.batch.placeholders import (
-    MismatchError,
     match,
     place_by_sizes,
     placeholder_runs,
@@ -145,7 +145,7 @@ def _spans(
             continue
         runs = placeholder_runs(tokens, placeholder)
         try:
-            found += match(runs, own)
+            found += match(runs, own, tokens)
         except MismatchError as error:
             findings.found.append(_explained(error, own, runs, placeholder, family, findings))
     return found
@@ -161,20 +161,28 @@ def _explained(
 ) -> Diagnostic:
     """Name the sample, the image and both numbers."""
     where = f" at token {error.token}" if error.token is not None else ""
-    have = f"{plural(error.placeholders, 'placeholder')} ({placeholder}){where}"
+    have = f"{plural(error.placeholders, 'placeholder')} ({placeholder})"
     rows = sum(feature.rows for feature in features)
     total = (
         f"the sample has {plural(len(features), 'image or video', 'images and videos')} with "
         f"{plural(rows, 'row')}, and {plural(sum(rows for _, rows in runs), 'placeholder')} for them"
     )
-    if error.index is None:
+    if error.index is None or error.last is None:
         fields = ", ".join(f"`{name}`" for name in family.grid_fields)
-        message = f"{findings.name}: {have} without an image or video; {total}"
+        message = f"{findings.name}: {have}{where} without an image or video; {total}"
         hint = f"{family.name} reads its images from {fields}, or sizes from `images` and `videos`"
         return Diagnostic(PLACEHOLDERS_DO_NOT_MATCH, message, findings.record.at("input_ids"), hint)
-    feature = features[error.index]
-    image = f"{feature.kind} {feature.number + 1}, {feature.what},"
-    message = f"{findings.name}: {image} has {plural(feature.rows, 'row')} and {have}"
-    if len(features) > 1:
+    blamed = features[error.index : error.last + 1]
+    first, last = blamed[0], blamed[-1]
+    who = f"{first.kind} {first.number + 1}, {first.what}, has"
+    if len(blamed) > 1:
+        who = f"{first.kind}s {first.number + 1} to {last.number + 1} have"
+    need = plural(sum(feature.rows for feature in blamed), "row")
+    frames = sum(len(feature.runs) for feature in blamed)
+    if frames > 1 and 0 < error.runs != frames:
+        need += f" in {plural(frames, 'run')}"
+        have += f" in {plural(error.runs, 'run')}"
+    message = f"{findings.name}: {who} {need} and {have}{where}"
+    if len(features) > len(blamed):
         message += f"; {total}"
-    return Diagnostic(PLACEHOLDERS_DO_NOT_MATCH, message, findings.record.at(*feature.path))
+    return Diagnostic(PLACEHOLDERS_DO_NOT_MATCH, message, findings.record.at(*first.path))
