@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hpplan.documents.scalars import Data
 
 _BLANK_OR_COMMENT = re.compile(r"([ \t]*)(#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|\r|\n)")
-_COLON = re.compile(r"[ \t]*:")
+_COLON = re.compile(r"[ \t\r\n]*:")
 
 
 def block_edits(

@@ -248,4 +248,4 @@ def _reads_as(text: str, source: Source, data: Data) -> bool:
         found = parse_document(raw, source.name)
     except InvalidInput:
         return False
-    return found.source.format == source.format and same(found.data, data)
+    return source.format in {"yaml", found.source.format} and same(found.data, data)

@@ -76,17 +76,17 @@ def _all_new(page: Page, node: Node, path: Path, spans: list[_Span], keys: list[
     for begin, end, _ in ranges:
         left += page.text[at:begin]
         at = end
-    if "#" in left + page.text[at:stop]:
-        if keys:
-            raise RefusedError("its brackets hold nothing but comments")
-        yield from ranges
-        return
+    comments = "#" in left + page.text[at:stop]
     margin = page.indentation(node.start)
-    inner = page.below(margin)
+    inner = None if comments else page.below(margin)
     joined = page.joined([page.pair((*path, key), node.new[key], inner) for key in keys], inner)
-    if keys and inner is not None:
-        joined = f"{page.line_break}{inner}{joined}{page.line_break}{margin}"
-    yield start, stop, joined
+    if comments:
+        yield start, start, joined
+        yield from ranges
+    elif keys and inner is not None:
+        yield start, stop, f"{page.line_break}{inner}{joined}{page.line_break}{margin}"
+    else:
+        yield start, stop, joined
 
 
 def _spans(page: Page, node: Node) -> list[_Span]:

@@ -149,9 +149,15 @@ class YamlNodes:
 
     def _end(self, event: Event) -> int:
         """Return where a scalar, an alias or a bracket ends; for nothing at all, behind what comes before."""
+        text = self._text
+        start: int = event.start_mark.index
         end: int = event.end_mark.index
         kind = type(event)
-        if kind is ScalarEvent and (event.style in {"|", ">"} or end == event.start_mark.index):
-            while self._text[end - 1] in _BLANK:
+        is_text = kind is ScalarEvent and event.style in {"|", ">"}
+        if is_text and "+" in text[start : text.find("\n", start)]:
+            # The empty lines at its end are part of it.
+            return end - (2 if text[end - 2 : end] == "\r\n" else 1)
+        if is_text or (kind is ScalarEvent and end == start):
+            while text[end - 1] in _BLANK:
                 end -= 1
         return end
