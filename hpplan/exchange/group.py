@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hpplan.exchange.ledger import Fault
     from hpplan.routing.mesh import Mesh
 
-_GROUPING = "making its exchange group"
+_GROUPING = "making their exchange group"
 
 _NOTE_BYTES = 1024
 """Fixed size of what each rank says in an agreement, so that no size needs agreeing first."""

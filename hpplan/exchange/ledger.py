@@ -122,7 +122,8 @@ class Ledger:
         self._answered: set[str] = set()
         self._beat = 0.0
         self._left: float | None = None
-        self._post: Post | None = post
+        self._closed = False
+        self._post = post
         post.watch(self._look)
 
     @property
@@ -198,7 +199,7 @@ class Ledger:
     def fail(self, fault: Fault) -> NoReturn:
         """Raise PeersFailed, in a trainer not before the others have heard of the fault too."""
         self.breaking = self._noticed = True
-        if not self._terms.needs_store and self._post is not None:
+        if not self._terms.needs_store and not self._closed:
             self.part(2 * self._period + _GRACE)
             self.close()
         raise PeersFailed(fault)
@@ -306,14 +307,14 @@ class Ledger:
 
     def close(self) -> None:
         """Look at the store no longer; what is known stays so."""
-        post, self._post = self._post, None
-        if post is None:
+        if self._closed:
             return
+        self._closed = True
         if self._terms.holds_store and self._broken is None:
             # Whoever lingers need not find out that the store is gone too.
             with suppress(NoAnswer, RuntimeError):
-                post.ask(lambda store: store.compare_set(_ALARM, "", _OVER), _GRACE)
-        post.close()
+                self._post.ask(lambda store: store.compare_set(_ALARM, "", _OVER), _GRACE)
+        self._post.close()
 
     def _raise_what_broke(self) -> None:
         if self._broken is not None:
@@ -352,6 +353,8 @@ class Ledger:
     def _look(self) -> float:
         """Do what the post does by itself; return the seconds until it does so again."""
         now = time.monotonic()
+        if self._closed:
+            return float("inf")
         if self._broken is not None:
             if not self._noticed and now > max(self._heard + _GRACE, self._seen + self._terms.leash):
                 self._terms.end(self._broken)
@@ -393,31 +396,24 @@ class Ledger:
             self.set(f"{key}/{self.rank}", word)
 
     def _ask(self, question: Callable[[Store], T]) -> T:
-        """Ask the store; raise PeersFailed where it is no longer there, or does not answer in time."""
-        if self._post is None:
-            assert self._broken is not None
-            raise PeersFailed(self._broken)
+        """Ask the store; raise PeersFailed where it is gone, or does not answer in time."""
+        if self._closed and not self._post.is_current():
+            raise PeersFailed(self._broken or self.unanswered())
         limit = max(self.roll_call_seconds, 2.0) if self.breaking else self.timeout
         try:
             return self._post.ask(question, limit)
-        except NoAnswer:
+        except (NoAnswer, RuntimeError):
             fault = self.unanswered()
-        except RuntimeError as error:
-            fault = self._without_store(
-                f"is gone, and with it {self._terms.holder} that held it ({first_line(error)})"
-            )
         if not self._post.is_current():
             self.breaking = self._noticed = True
             fault = self._broken = self._broken or fault
         raise PeersFailed(fault)
 
     def unanswered(self) -> Fault:
-        """Return the fault that each rank finds by itself where the store does not answer."""
-        return self._without_store(f"gives no answer; {self._terms.holder} that holds it hangs")
-
-    def _without_store(self, what: str) -> Fault:
-        # Nobody can be asked who speaks: the second rank does, as the first most likely held the store.
-        return Fault(f"the rendezvous store {what}", self.ranks[min(1, len(self.ranks) - 1)])
+        """Return the fault that each rank finds by itself where the store is of no use."""
+        reason = f"the rendezvous store does not answer: {self._terms.holder} that holds it died or hangs"
+        # Nobody can be asked who speaks: the second rank does, as the first most likely holds the store.
+        return Fault(reason, self.ranks[min(1, len(self.ranks) - 1)])
 
 
 def failure_of(rank: int, error: Exception) -> str:
