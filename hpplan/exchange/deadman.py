@@ -1,21 +1,16 @@
-"""A last resort: a thread that ends this process where its main thread cannot."""
+"""A last resort: what ends this process where its main thread cannot."""
 
 from __future__ import annotations
 
 import os
-import select
-import signal
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from hpplan.errors import ExecutionBroken
-from hpplan.exchange.ledger import PeersFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hpplan.exchange.job import Job
     from hpplan.exchange.ledger import Fault, Ledger
     from hpplan.exchange.post import Post
@@ -32,12 +27,10 @@ _TELLING = 1.0
 
 
 class Deadman:
-    """Watches the main thread from another, which never asks the store unless it is to end the process.
+    """Watches from a thread that asks nobody anything, so that nothing can hold it up.
 
-    It ends the process when a call into torch takes longer than it may, or the
-    store holds up this rank's post: neither always honours a timeout. It also
-    ends workers of a launcher that is gone, and a main thread that torch keeps
-    from hearing that it is to end.
+    It ends workers whose launcher is gone, a rank whose store does not answer
+    while its main thread hangs, and one that cannot say its last words.
     """
 
     def __init__(self, job: Job, post: Post) -> None:
@@ -45,28 +38,15 @@ class Deadman:
         self._job = job
         self._post = post
         self._ledger: Ledger | None = None
-        self._limits: list[tuple[float, str]] = []
+        self._dismissed = threading.Event()
         self._last_word = threading.Lock()
         self._leaving: float | None = None
-        # Python's own handler runs in the main thread, which torch may hold.
-        self._signals, self._wake = os.pipe()
-        os.set_blocking(self._wake, False)
-        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, name="hpplan-deadman", daemon=True)
         self._thread.start()
 
     def guard(self, ledger: Ledger) -> None:
-        """Watch what this ledger's rank does, too."""
+        """Watch this ledger's rank, too."""
         self._ledger = ledger
-
-    @contextmanager
-    def limit(self, seconds: float, doing: str) -> Iterator[None]:
-        """Call the roll and end the process unless the block ends within so many seconds."""
-        self._limits.append((time.monotonic() + seconds, doing))
-        try:
-            yield
-        finally:
-            self._limits.pop()
 
     def take_the_last_word(self) -> None:
         """Return to one thread alone: to the one that is to say why the process ends, and to end it."""
@@ -75,61 +55,28 @@ class Deadman:
 
     def dismiss(self) -> None:
         """Watch no longer."""
-        signal.set_wakeup_fd(-1)
-        os.close(self._wake)
+        self._dismissed.set()
         self._thread.join()
 
-    def end_for(self, fault: Fault) -> NoReturn:
+    def end_for(self, fault: Fault) -> None:
         """End the process, unless the main thread has the last word after all."""
         assert self._ledger is not None
         self._ledger.part(_GRACE)
-        self._end(fault.reason if fault.speaker == self._ledger.rank else "", fault.status)
-
-    def _end(self, message: str, status: int) -> NoReturn:
-        end(message if self._last_word.acquire(timeout=_LAST_WORDS) else "", status)
+        message = fault.reason if fault.speaker == self._ledger.rank else ""
+        end(message if self._last_word.acquire(timeout=_LAST_WORDS) else "", fault.status)
 
     def _watch(self) -> None:
-        stopped: float | None = None
-        while True:
-            heard = self._heard()
-            if heard is None:
-                return
+        while not self._dismissed.wait(_PAUSE):
             now = time.monotonic()
-            if signal.SIGTERM in heard and stopped is None:
-                stopped = now
             if self._job.lost_its_launcher:
                 self._last_word.acquire(timeout=_LAST_WORDS)
                 end_orphan(self._job)
             if self._leaving is not None and now > self._leaving + 2 * _LAST_WORDS:
                 # Whatever it says, nobody reads it.
                 end("", ExecutionBroken.exit_status)
-            if self._ledger is not None:
-                self._judge(self._ledger, now, stopped)
-
-    def _heard(self) -> bytes | None:
-        """Wait a moment; return the numbers of the signals that came, None when dismissed."""
-        ready, _, _ = select.select([self._signals], [], [], _PAUSE)
-        return (os.read(self._signals, 64) or None) if ready else b""
-
-    def _judge(self, ledger: Ledger, now: float, stopped: float | None) -> None:
-        late = [doing for until, doing in list(self._limits) if now > until]
-        asked = self._post.asking_since
-        if asked is not None and now > asked + ledger.timeout + _GRACE:
-            fault = ledger.unanswered()
-            self._end(fault.reason if fault.speaker == ledger.rank else "", fault.status)
-        elif late or (self._limits and stopped is not None and now > stopped + _GRACE):
-            if self._job.stopped_by_launcher:
-                self._end("", ExecutionBroken.exit_status)
-            ledger.stopped = stopped is not None
-            self.end_for(_called_roll(ledger, (late or [self._limits[-1][1]])[0]))
-
-
-def _called_roll(ledger: Ledger, doing: str) -> Fault:
-    """Find out, in place of the main thread, which ranks are lost."""
-    try:
-        ledger.break_off(doing, working=ledger.stopped)
-    except PeersFailed as failure:
-        return failure.fault
+            ledger, asked = self._ledger, self._post.asking_since
+            if ledger is not None and asked is not None and now > asked + ledger.timeout + _LAST_WORDS:
+                self.end_for(ledger.unanswered())
 
 
 def end_orphan(job: Job) -> NoReturn:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hpplan.exchange.feature_exchange import FeatureExchange
-from hpplan.exchange.group import ExchangeGroup, new_group
+from hpplan.exchange.group import ExchangeGroup, new_group, on_device
 from hpplan.exchange.measure import Timings, measure
 from hpplan.exchange.verify import Mismatch, Verification, verify
 
@@ -38,12 +39,11 @@ def execute(
     route = routes.rank_route(session.rank)
     if route is None:
         return result
-    with session.deadman.limit(settings.timeout, "making process groups"):
-        group = ExchangeGroup.from_mesh(routes.mesh, settings.timeout, session.ledger)
-        together = _first_stage(routes.mesh, session.ledger)
-        # The first collective makes an accelerator's connections, for which torch waits without end.
-        group.transport.watches_devices = True
-        group.transport.connect(device)
+    group = ExchangeGroup.from_mesh(routes.mesh, settings.timeout, session.ledger)
+    together = _first_stage(routes.mesh, session.ledger)
+    # The first collective makes an accelerator's connections, for which torch waits without end.
+    group.transport.watches_devices = True
+    session.ledger.in_time(on_device(partial(group.transport.connect, device)), "connecting devices")
     exchange = FeatureExchange.from_routes(routes, group)
     checks: list[Verification] = []
     timings = Timings()

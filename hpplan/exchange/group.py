@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
 import weakref
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import torch
 import torch.distributed as dist
 from torch.distributed import PrefixStore, distributed_c10d
 
@@ -27,12 +28,14 @@ from hpplan.exchange.transport import Transport
 from hpplan.routing.mesh import parse_mesh
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from torch.distributed import Store
 
     from hpplan.exchange.ledger import Fault
     from hpplan.routing.mesh import Mesh
+
+T = TypeVar("T")
 
 _GROUPING = "making their exchange group"
 
@@ -169,18 +172,29 @@ def new_group(ranks: Sequence[int], ledger: Ledger, backend: str | None = None) 
 
     Raises PeersFailed where one of them does not, or is lost meanwhile.
     """
-    begun = time.monotonic()
-    try:
-        made = dist.new_group(
-            list(ranks),
-            timeout=seconds(ledger.torchs_patience),
-            backend=backend,
-            use_local_synchronization=True,
-        )
-    except RuntimeError as error:
-        ledger.break_off(_GROUPING, ledger.came_late(begun, error))
+    make = partial(
+        dist.new_group,
+        list(ranks),
+        timeout=seconds(ledger.torchs_patience),
+        backend=backend,
+        use_local_synchronization=True,
+    )
+    made = ledger.in_time(on_device(make), _GROUPING)
     assert isinstance(made, dist.ProcessGroup)
     return made
+
+
+def on_device(call: Callable[[], T]) -> Callable[[], T]:
+    """Return a call that runs in any thread on the accelerator that is the current one in this thread."""
+    modules = [getattr(torch, name, None) for name in ("cuda", "npu")]
+    current = [(one, one.current_device()) for one in modules if one is not None and one.is_initialized()]
+
+    def run() -> T:
+        for module, device in current:
+            module.set_device(device)
+        return call()
+
+    return run
 
 
 def _joined(ranks: Sequence[int], timeout: float) -> Ledger:

@@ -10,14 +10,16 @@ works. Those that answer neither, or not the second, are the ones that are lost.
 from __future__ import annotations
 
 import json
+import math
 import time
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
 from hpplan.errors import ExecutionBroken
-from hpplan.exchange.post import NoAnswer, Post
+from hpplan.exchange.post import NoAnswer, Post, in_thread
 from hpplan.routing.wording import listed
 
 if TYPE_CHECKING:
@@ -133,8 +135,8 @@ class Ledger:
 
     @property
     def torchs_patience(self) -> float:
-        """Seconds that torch may take for what it does not let be watched; ours comes first where it does."""
-        return self.patience + self.roll_call_seconds / 2
+        """Seconds for a time limit of torch's: ours comes first, and what hangs in spite of it last."""
+        return self.patience + self.roll_call_seconds / 4
 
     def set(self, key: str, value: str) -> None:
         """Write a note."""
@@ -264,17 +266,15 @@ class Ledger:
             time.sleep(self._pause)
         return False
 
-    def break_off(self, doing: str, cause: str | None = None, *, working: bool = True) -> NoReturn:
+    def break_off(self, doing: str, cause: str | None = None) -> NoReturn:
         """Call the roll, and break off on all ranks with the names of those that do not answer.
 
-        `doing` says in which step, `cause` what this rank saw, if anything;
-        `working` whether it is the main thread that asks.
+        `doing` says in which step, `cause` what this rank saw, if anything.
         """
         self.breaking = True
         self._raise_what_broke()
         self.set(f"alive/{self.rank}", "")
-        if working:
-            self.set(f"here/{self.rank}", _STOPPED if self.stopped else doing)
+        self.set(f"here/{self.rank}", _STOPPED if self.stopped else doing)
         if cause:
             self.set("cause", cause)
         counts = self._ask(self._raise_alarm)
@@ -288,9 +288,25 @@ class Ledger:
             time.sleep(self._pause)
         self.fail(self._verdict(doing, cause or self.read("cause")))
 
-    def came_late(self, begun: float, error: Exception) -> str | None:
-        """Return what an error of torch tells, None where it only tells that patience was spent."""
-        return None if time.monotonic() > begun + self.patience else first_line(error)
+    def in_time(self, call: Callable[[], T], doing: str) -> T:
+        """Return what a call of torch's returns, made in a thread: no time limit of its own always holds.
+
+        The call has `torchs_patience`. Ranks that come back from it with an
+        error call the roll; those that do not are the ones that are lost.
+        """
+        begun, outcome = time.monotonic(), in_thread(call)
+        while not wait([outcome], self._pause).done:
+            self.require_whole()
+            now, asked = time.monotonic(), self._post.asking_since or math.inf
+            if now > asked + self.timeout:
+                raise self._without_store()
+            if now > begun + self.timeout + self.roll_call_seconds:
+                self.break_off(doing)
+        try:
+            return outcome.result()
+        except RuntimeError as error:
+            spent = time.monotonic() > begun + self.patience
+            self.break_off(doing, None if spent else first_line(error))
 
     def part(self, patience: float) -> None:
         """Say that this rank needs the store no longer; where it may hold it, wait until nobody does."""
@@ -354,7 +370,7 @@ class Ledger:
         """Do what the post does by itself; return the seconds until it does so again."""
         now = time.monotonic()
         if self._closed:
-            return float("inf")
+            return math.inf
         if self._broken is not None:
             if not self._noticed and now > max(self._heard + _GRACE, self._seen + self._terms.leash):
                 self._terms.end(self._broken)
@@ -364,7 +380,7 @@ class Ledger:
             except PeersFailed as failure:
                 if not self._terms.needs_store or self.breaking:
                     # Somebody may have left; it is a fault only where somebody waits.
-                    return float("inf")
+                    return math.inf
                 self._broken, self._heard = failure.fault, now
         return self._pause if self._alarmed else self._period
 
@@ -403,11 +419,15 @@ class Ledger:
         try:
             return self._post.ask(question, limit)
         except (NoAnswer, RuntimeError):
-            fault = self.unanswered()
+            raise self._without_store() from None
+
+    def _without_store(self) -> PeersFailed:
+        """Return what to raise where the store cannot tell anybody; in the main thread, for good."""
+        fault = self.unanswered()
         if not self._post.is_current():
             self.breaking = self._noticed = True
             fault = self._broken = self._broken or fault
-        raise PeersFailed(fault)
+        return PeersFailed(fault)
 
     def unanswered(self) -> Fault:
         """Return the fault that each rank finds by itself where the store is of no use."""

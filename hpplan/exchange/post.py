@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch.distributed import Store
 
-__all__ = ["NoAnswer", "Post"]
+__all__ = ["NoAnswer", "Post", "in_thread"]
 
 _LAST_LOOK = 1.0
 """Seconds that a look at the store may take when nobody needs it any more."""
@@ -50,13 +50,7 @@ class Post:
             return question(self._store)
         answer: Future[T] = Future()
 
-        def errand() -> None:
-            try:
-                answer.set_result(question(self._store))
-            except BaseException as error:  # noqa: BLE001 - whoever asked gets it
-                answer.set_exception(error)
-
-        self._errands.put(errand)
+        self._errands.put(lambda: _fulfil(answer, lambda: question(self._store)))
         return answer.result(patience)
 
     def is_current(self) -> bool:
@@ -97,6 +91,20 @@ class Post:
             yield
         finally:
             self.asking_since = None
+
+
+def in_thread(call: Callable[[], T]) -> Future[T]:
+    """Make a call in a thread of its own, which the process does not wait for."""
+    outcome: Future[T] = Future()
+    Thread(target=_fulfil, args=(outcome, call), name="hpplan-call", daemon=True).start()
+    return outcome
+
+
+def _fulfil(outcome: Future[T], call: Callable[[], T]) -> None:
+    try:
+        outcome.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - whoever waits for it gets it
+        outcome.set_exception(error)
 
 
 class _NoStore:

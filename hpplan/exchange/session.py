@@ -16,7 +16,7 @@ from hpplan import __version__
 from hpplan.errors import ExecutionBroken, UnusableRequest
 from hpplan.exchange.deadman import Deadman
 from hpplan.exchange.ledger import Ledger, Terms, first_line, seconds
-from hpplan.exchange.post import NoAnswer, Post
+from hpplan.exchange.post import NoAnswer, Post, in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,6 @@ _LAST_WORDS = 1.0
 _PAUSE = 0.1
 
 _COME = "come to the rendezvous"
-_CONNECTING = "connecting to the other ranks"
 
 Judge = Callable[[list[dict[str, Any]]], "Fault | None"]
 """Looks at every rank's note, by rank; returns why they do not go together, or None."""
@@ -165,28 +164,32 @@ class Session:
         if backend.device_type != "cpu":
             device = torch.device(backend.device_type, self.job.local_rank)
             getattr(torch, backend.device_type).set_device(device)
-        begun = time.monotonic()
-        with self.deadman.limit(self.ledger.timeout, _CONNECTING):
-            try:
-                dist.init_process_group(
-                    backend.configuration,
-                    store=PrefixStore("groups", self._store),
-                    rank=self.rank,
-                    world_size=self.job.world_size,
-                    timeout=seconds(self.ledger.torchs_patience),
-                )
-            except RuntimeError as error:
-                self.ledger.break_off(_CONNECTING, self.ledger.came_late(begun, error))
+
+        def connect() -> None:
+            dist.init_process_group(
+                backend.configuration,
+                store=PrefixStore("groups", self._store),
+                rank=self.rank,
+                world_size=self.job.world_size,
+                timeout=seconds(self.ledger.torchs_patience),
+            )
+
+        self.ledger.in_time(connect, "connecting to the other ranks")
         return device
 
-    def leave(self, *, broken: bool = False) -> None:
-        """Part from the others: whoever holds the store goes last."""
+    def leave(self, *, broken: bool = False) -> bool:
+        """Part from the others: whoever holds the store goes last. Return whether nothing is left running."""
         self.ledger.part(_LAST_WORDS if broken else _FAREWELL)
-        if not broken and dist.is_initialized():
-            with self.deadman.limit(_FAREWELL, "leaving the process groups"):
-                dist.destroy_process_group()
-            self.ledger.close()
-            self.deadman.dismiss()
+        if broken:
+            return False
+        if dist.is_initialized():
+            try:
+                in_thread(dist.destroy_process_group).result(_FAREWELL)
+            except NoAnswer:
+                return False
+        self.ledger.close()
+        self.deadman.dismiss()
+        return True
 
 
 def _meet_in_time(job: Job, post: Post, timeout: float) -> None:

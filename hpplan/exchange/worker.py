@@ -171,8 +171,9 @@ class _Worker:
                 signal.alarm(_LAST_RESORT)
                 raise
         else:
-            self.session.leave()
-            return Outcome(int(report["verified"] is False), report if ledger.rank == 0 else None)
+            whole = self.session.leave()
+            told = report if ledger.rank == 0 else None
+            return Outcome(int(report["verified"] is False), told, whole=whole)
         self.session.deadman.take_the_last_word()
         self.session.leave(broken=True)
         if self.session.job.lost_its_launcher:
