@@ -285,6 +285,9 @@ class Ledger:
             self._raise_what_broke()
             if (fault := self.fault()) is not None:
                 self.fail(fault)
+            if self.stopped and self.has(self._notes("alive")):
+                # Nobody is lost; whoever else was told to end says so soon.
+                deadline = min(deadline, time.monotonic() + _GRACE)
             time.sleep(self._pause)
         self.fail(self._verdict(doing, cause or self.read("cause")))
 

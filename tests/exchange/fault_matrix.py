@@ -76,6 +76,8 @@ class Seen(NamedTuple):
     """From the fault to the end of the last rank that could still run."""
     left: list[str]
     """Processes and files that should not be there."""
+    launcher: int | None
+    """The status of --launch, or torchrun."""
 
 
 def cases(chosen: argparse.Namespace | None = None) -> Iterator[Case]:
@@ -176,10 +178,7 @@ def _watch(case: Case, folder: Path, started: list[subprocess.Popen[bytes]], tim
             begin, patience = float(fault.read_text(encoding="utf-8")), 4 * timeout + 20
             pids = _pids(folder)
             if len(pids) == RANKS and not any(_runs(pids[rank]) for rank in _awaited(case)):
-                ended = time.time() - begin
-                # What torchrun or a parent sees of it takes a moment more.
-                time.sleep(0.2)
-                return ended
+                return time.time() - begin
     return patience
 
 
@@ -207,11 +206,13 @@ def _runs(pid: int) -> bool:
 
 def _seen(case: Case, folder: Path, started: list[subprocess.Popen[bytes]], seconds: float) -> Seen:
     pids = _pids(folder)
-    left = [f"rank {rank}" for rank in sorted(_awaited(case)) if rank in pids and _runs(pids[rank])]
+    awaited = _awaited(case)
     if case.way == "launch":
         # It ends a worker that is stopped, and takes its folder away.
         with contextlib.suppress(subprocess.TimeoutExpired):
             started[0].wait(15)
+        awaited = set(pids)
+    left = [f"rank {rank}" for rank in sorted(awaited) if rank in pids and _runs(pids[rank])]
     left += [path.name for path in (folder / "tmp").iterdir() if not path.name.startswith("torchelastic")]
     files = {int(path.parent.name): path for path in folder.glob("logs/*/attempt_0/*/stderr.log")}
     if case.way != "torchrun":
@@ -221,8 +222,11 @@ def _seen(case: Case, folder: Path, started: list[subprocess.Popen[bytes]], seco
     for path in (folder / "notes").glob("status-*"):
         statuses[int(path.name[7:])] = int(path.read_text(encoding="utf-8") or -1)
     if case.way == "hand":
+        for rank in _awaited(case):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                started[rank].wait(3)
         statuses = {rank: one.poll() for rank, one in enumerate(started)}
-    return Seen(errors, statuses, seconds, left)
+    return Seen(errors, statuses, seconds, left, started[0].poll())
 
 
 def problems(case: Case, seen: Seen, timeout: float = TIMEOUT) -> list[str]:
@@ -248,6 +252,8 @@ def problems(case: Case, seen: Seen, timeout: float = TIMEOUT) -> list[str]:
         for rank, status in seen.statuses.items():
             if status != 3 and (rank != case.rank or case.deed in ("hang", "allocation", DEEDS[-1])):
                 found.append(f"rank {rank} ended with {status}")
+    if case.way == "launch" and seen.launcher != (70 if case.deed == "raise" else 3):
+        found.append(f"the launcher ended with {seen.launcher}")
     return found
 
 

@@ -85,12 +85,8 @@ def run_command(
     sabotage: Callable[..., None] | None = None,
     *given: object,
     patience: float = 40.0,
-    stuck: int | None = None,
 ) -> list[Ran]:
-    """Run `hpplan` as one process an environment; `sabotage(rank, *given)` runs in each before it.
-
-    Nobody waits for the rank that is `stuck`.
-    """
+    """Run `hpplan` as one process an environment; `sabotage(rank, *given)` runs in each before it."""
     context = _context()
     started = []
     begin = time.monotonic()
@@ -102,8 +98,7 @@ def run_command(
             )
             process.start()
             started.append((process, files))
-        awaited = [process for rank, (process, _) in enumerate(started) if rank != stuck]
-        while any(process.is_alive() for process in awaited) and time.monotonic() - begin < patience:
+        while any(process.is_alive() for process, _ in started) and time.monotonic() - begin < patience:
             time.sleep(0.02)
         ended = {rank for rank, (process, _) in enumerate(started) if not process.is_alive()}
         for process, _ in started:

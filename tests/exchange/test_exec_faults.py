@@ -81,16 +81,6 @@ def test_hanging_rank_is_named_and_ends_too(tmp_path: Path, short_arguments: lis
     assert (ran[lost].status, ran[lost].stderr) == (3, "")
 
 
-@pytest.mark.slow
-def test_stopped_rank_is_named(tmp_path: Path, short_arguments: list[str]) -> None:
-    """A process that the kernel does not run answers nothing at all."""
-    ran = run_command(job(4, tmp_path), [short_arguments] * 4, sabotage.at_collective, 1, 2, "stop", stuck=1)
-    message = (
-        f"rank 1 is lost: it did not follow within {SILENCE} s while the others were exchanging gradients"
-    )
-    _check(ran, 3, message, 1)
-
-
 def test_bug_on_one_rank_ends_all(tmp_path: Path, arguments: list[str]) -> None:
     """The rank with the bug says 70 and shows its traceback; the others say whose bug ended them."""
     ran = run_command(job(4, tmp_path), [arguments] * 4, sabotage.at_collective, 3, 2, "raise")
