@@ -148,8 +148,10 @@ def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: boo
     found = list(warnings)
     if not found:
         return
-    if strict:
-        raise InvalidInput(replace(item, severity="error") for item in found)
+    if strict and any(item.level == "warning" for item in found):
+        raise InvalidInput(
+            replace(item, severity="error") if item.level == "warning" else item for item in found
+        )
     from hpplan.reports.concise import render
 
     output.note(render(found, output.sources, color=output.use_color(sys.stderr)))

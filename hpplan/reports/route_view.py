@@ -30,7 +30,7 @@ class RouteView:
     @cached_property
     def warnings(self) -> list[Diagnostic]:
         """What the workload and its traffic give cause to warn of."""
-        return [*self.table.warnings, *check_traffic(self.traffic)]
+        return [*self.table.warnings, *check_traffic(self.traffic, notes=True)]
 
     @cached_property
     def traffic(self) -> Traffic:

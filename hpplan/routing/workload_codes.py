@@ -578,10 +578,11 @@ IDLE_PRODUCER = Code(
     "warning",
     """\
 ## What it finds
-A producer that gets no item although there are at least as many items as producers.
+A producer that gets no item. Where there are fewer items than producers, no assignment would change that:
+`hpplan route` then says so as an info, and `hpplan validate` does not.
 
 ## Why it hurts
-The other encoder ranks work longer while this one waits.
+The other encoder ranks work while this one waits.
 
 ## Example
 ```yaml
@@ -589,8 +590,9 @@ buckets: [[0, 1, 2], [3], [], [4]]
 ```
 
 ## What to do
-Move items to it, or leave `buckets` out and let hpplan balance them. With fewer items than
-producers an empty bucket is normal, and is not reported.
+Move items to it, or leave `buckets` out and let hpplan balance them. With fewer items than producers, let
+several ranks encode each item where the encoder can (`encoder_cp_size`), or put more samples into a
+micro-batch.
 """,
 )
 
@@ -600,17 +602,20 @@ OVERSIZED_TRANSFER = Code(
     "warning",
     """\
 ## What it finds
-A transfer from one rank to another of more than 2^31 - 1 elements.
+A rank that sends to the others, or receives from them, more than 2^31 - 1 bytes in one collective.
 
 ## Why it hurts
-Communication libraries and kernels count elements in 32 bits in places, and fail or wrap around
-above that.
+All that a rank sends is one tensor, and so is all that it receives. Rows travel as uint8, whatever their
+dtype, so that its elements are bytes. torch counts them in 64 bits with gloo and NCCL; libraries and kernels
+of other accelerators, and tools that replay the exchange, count in 32 bits in places, and fail or wrap around
+above that. And a rank needs buffers of that size, forward and backward.
 
 ## Example
 ```yaml
 feature_width: 8192
+dtype: bfloat16
 items:
-- {item_id: 0, batch_index: 0, decoder_token_start: 0, output_rows: 300000}
+- {item_id: 0, batch_index: 0, decoder_token_start: 0, output_rows: 150000}
 ```
 
 ## What to do

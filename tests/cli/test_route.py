@@ -87,6 +87,7 @@ largest buffer    327.7 kB on one side of a rank
 estimated time    13.3 us at 50 GB/s and 10 us, for the busiest rank
 
 Warnings
+HP436  2 items for 4 producers, and ranks 2, 3 encode none
 HP438  rank 2 receives 10 rows from others, 2.2 times the mean
 """
 
@@ -108,9 +109,10 @@ def test_table(hpplan: Runner) -> None:
     """What people read changed; look at it, and then correct the test."""
     result = hpplan("route", "batch.yaml", *MESH, "--bandwidth", "50", "--latency", "10")
     assert (result.status, result.stdout) == (0, EXPECTED)
-    assert (
-        result.stderr
-        == "batch.yaml:5:1: HP438 warning: rank 2 receives 10 rows from others, 2.2 times the mean\n"
+    assert result.stderr == (
+        "batch.yaml:5:1: HP438 warning: rank 2 receives 10 rows from others, 2.2 times the mean\n"
+        "batch.yaml:7:10: HP436 info: 2 items for 4 producers, and ranks 2, 3 encode none\n"
+        "  hint: with `encoder_cp_size: 2` all encode, where the encoder can share out an item\n"
     )
 
 

@@ -116,13 +116,55 @@ def test_warnings() -> None:
     assert names(table("cp=2", buckets=[[0], [1]])) == []
     assert names(table("cp=2", buckets=[[0, 1], []])) == ["idle-producer"]
     assert names(table("cp=4", buckets=[[0, 1], [], [], []])) == []
-    # Rank 0 sends 10 rows of 3 x 10^8 elements to rank 1; what a rank keeps may be of any size.
-    assert names(table("cp=2", buckets=[[0], [1]], feature_width=3 * 10**8)) == ["oversized-transfer"]
-    assert names(table("tp=1", buckets=[[0, 1]], feature_width=10**9)) == []
+    assert names(table("tp=1", buckets=[[0, 1]], feature_width=10**9)) == []  # kept rows may be of any size
     assert names(table("cp=4", items=ITEMS[:1], sequence={"length": 64})) == []
     assert names(table("cp=4", items=ITEMS[:1], sequence={"length": 128}, buckets=[[], [0], [], []])) == [
         "overloaded-receiver"
     ]
+
+
+def item(item_id: int, start: int, rows: int) -> dict[str, int]:
+    """Return an item of the first batch row."""
+    return {"item_id": item_id, "batch_index": 0, "decoder_token_start": start, "output_rows": rows}
+
+
+@pytest.mark.parametrize(
+    ("mesh", "fields", "says"),
+    [
+        # Rank 0 sends 10 rows to rank 1, and rank 1 sends 8 to rank 0: 2^31 bytes are 107,374,182.4 x 10 x 2.
+        ("cp=2", {"buckets": [[0], [1]], "feature_width": 107374182}, None),
+        ("cp=2", {"buckets": [[0], [1]], "feature_width": 107374183}, "rank 0 sends 2,147,483,660 bytes"),
+        # All 32 rows to each of three ranks: 0.8 x 10^9 bytes each.
+        ("cp=4", {"items": [item(0, 0, 32)], "buckets": [[0], [], [], []], "feature_width": 12500000},
+         "rank 0 sends 2,400,000,000 bytes"),
+        # Tokens 16 to 23 are rank 2's: 4 rows, 1.2 x 10^9 bytes, from each of two ranks.
+        ("cp=4", {"items": [item(0, 16, 4), item(1, 20, 4)], "buckets": [[0], [1], [], []],
+                  "sequence": {"length": 32}, "feature_width": 150000000},
+         "rank 2 receives 2,400,000,000 bytes"),
+        # 10 rows, 0.8 x 10^9 bytes, in one broadcast; their gradients come back from three ranks at once.
+        ("tp=4", {"items": [item(0, 5, 10)], "buckets": [[0], [], [], []], "feature_width": 40000000},
+         "rank 0 gets back 2,400,000,000 bytes"),
+    ],
+)  # fmt: skip
+def test_a_tensor_of_more_bytes_than_32_bits_count(
+    mesh: str, fields: dict[str, Any], says: str | None
+) -> None:
+    """A tensor is thought small because no pair of ranks moves much, or because its elements are counted."""
+    found = [one.message for one in check_traffic(Traffic(table(mesh, **fields))) if one.code.id == "HP437"]
+    assert [message.partition(" in one")[0] for message in found] == ([] if says is None else [says])
+
+
+def test_fewer_items_than_producers_are_a_note() -> None:
+    """Half the encoders wait, and nothing says so; or a bucket of zero, which is normal, fails a check."""
+    one = Traffic(table("tp=4", items=ITEMS[:1]))
+    assert list(check_traffic(one)) == []
+    (found,) = check_traffic(one, notes=True)
+    assert (found.code.name, found.level) == ("idle-producer", "info")
+    assert found.message == "1 item for 4 producers, and ranks 1, 2, 3 encode none"
+    assert "`encoder_cp_size: 4`" in (found.hint or "")
+    (found,) = check_traffic(Traffic(table("cp=3,tp=2,sp", sequence={"length": 36})), notes=True)
+    assert "`encoder_cp_size: 3`" in (found.hint or "")  # 2 producers; with 2 there would be 3
+    assert list(check_traffic(Traffic(table("tp=4", items=[])), notes=True)) == []
 
 
 def test_a_large_mesh_has_no_square_in_memory() -> None:
