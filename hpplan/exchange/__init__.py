@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hpplan.errors import InvalidInput, UnusableRequest
+    from hpplan.exchange.faults import PeersFailed
     from hpplan.exchange.feature_exchange import FeatureExchange
     from hpplan.exchange.group import ExchangeGroup
-    from hpplan.exchange.ledger import PeersFailed
     from hpplan.exchange.received import Received, ReceivedRecord
 
 __all__ = [
@@ -27,7 +27,7 @@ _HOMES = {
     "ExchangeGroup": "hpplan.exchange.group",
     "FeatureExchange": "hpplan.exchange.feature_exchange",
     "InvalidInput": "hpplan.errors",
-    "PeersFailed": "hpplan.exchange.ledger",
+    "PeersFailed": "hpplan.exchange.faults",
     "Received": "hpplan.exchange.received",
     "ReceivedRecord": "hpplan.exchange.received",
     "UnusableRequest": "hpplan.errors",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 from hpplan.errors import ExecutionBroken
 
 if TYPE_CHECKING:
+    from hpplan.exchange.faults import Fault
     from hpplan.exchange.job import Job
-    from hpplan.exchange.ledger import Fault, Ledger
+    from hpplan.exchange.ledger import Ledger
     from hpplan.exchange.post import Post
 
 _PAUSE = 0.5

@@ -10,8 +10,8 @@ import torch.distributed as dist
 
 from hpplan.errors import HpplanError, UnusableRequest
 from hpplan.exchange.engine import Engine, exchanged
+from hpplan.exchange.faults import PeersFailed
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup
-from hpplan.exchange.ledger import PeersFailed
 from hpplan.exchange.lockstep import Kind, Step, digest_prefix
 from hpplan.exchange.packing import Packing
 from hpplan.exchange.payloads import Signature, difference, news, signature_of, spelled, tensors

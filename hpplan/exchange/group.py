@@ -18,11 +18,13 @@ from torch.distributed import PrefixStore, distributed_c10d
 from hpplan import __version__
 from hpplan.errors import UnusableRequest
 from hpplan.exchange.deadman import end
+from hpplan.exchange.faults import PeersFailed, seconds
 from hpplan.exchange.job import AGENT_STORE_VARIABLE
-from hpplan.exchange.ledger import Ledger, PeersFailed, Terms, seconds
+from hpplan.exchange.ledger import Ledger
 from hpplan.exchange.lockstep import Lockstep
 from hpplan.exchange.majority import odd_one
 from hpplan.exchange.memory import Memory
+from hpplan.exchange.notes import Terms
 from hpplan.exchange.post import Post
 from hpplan.exchange.transport import Transport
 from hpplan.routing.mesh import parse_mesh
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from torch.distributed import Store
 
-    from hpplan.exchange.ledger import Fault
+    from hpplan.exchange.faults import Fault
     from hpplan.routing.mesh import Mesh
 
 T = TypeVar("T")

@@ -14,12 +14,13 @@ import math
 import time
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from hpplan.errors import ExecutionBroken
-from hpplan.exchange.post import NoAnswer, Post, in_thread
+from hpplan.exchange.faults import Fault, PeersFailed, failure_of, first_line
+from hpplan.exchange.notes import ALARM, OVER, Notes, Terms
+from hpplan.exchange.post import Post, in_thread
 from hpplan.routing.wording import listed
 
 if TYPE_CHECKING:
@@ -27,22 +28,8 @@ if TYPE_CHECKING:
 
     from torch.distributed import Store
 
-_PAUSE = 0.05
-"""Seconds between two looks at the store, for a rank that waits for a note."""
-
-_PERIOD = 0.5
-"""The same, for one that looks only whether something is wrong."""
-
-_RANKS_A_SECOND = 1000
-"""Of more ranks than look at the store in the shortest time, so many look in a second."""
-
-_LEAST_ROLL_CALL = 5.0
 _GRACE = 1.0
 """Seconds after a fault in which the main thread should have noticed it, unless torch holds it."""
-
-_ALARM = "alarm"
-_OVER = "over"
-"""What the alarm says where the rank that may hold the store has merely left."""
 
 _STOPPED = "SIGTERM"
 """What a rank that was told to end answers when the roll is called."""
@@ -53,48 +40,7 @@ PULSE = "pulse"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Fault:
-    """Why execution broke off. `speaker` is the rank that tells people about it."""
-
-    reason: str
-    speaker: int
-    status: int = ExecutionBroken.exit_status
-    lost: list[int] = field(default_factory=list)
-    """Ranks that do not answer, or do not follow."""
-
-
-class PeersFailed(ExecutionBroken):
-    """Execution broke off on all ranks together, for the reason in `fault`.
-
-    Whoever goes on all the same needs another ExchangeGroup: this one raises
-    it again, in each call.
-    """
-
-    def __init__(self, fault: Fault) -> None:
-        """Keep the fault that all ranks agree on."""
-        self.fault = fault
-        super().__init__(fault.reason)
-
-
-class Terms(NamedTuple):
-    """What a ledger is told about the job."""
-
-    world_size: int
-    """Ranks that look at the same store."""
-    holder: str
-    """Who holds the store, for messages."""
-    holds_store: bool
-    """Whether it may be this process."""
-    end: Callable[[Fault], object]
-    """Ends the process, where its main thread does not notice a fault."""
-    leash: float = 0.0
-    """Seconds for which the main thread may be about something else, after a fault too."""
-    needs_store: bool = False
-    """Whether nobody can go on without the store."""
-
-
-class Ledger:
+class Ledger(Notes):
     """The notes of one set of ranks.
 
     `timeout` is in seconds: how long after a peer stopped every rank has
@@ -103,59 +49,16 @@ class Ledger:
 
     def __init__(self, post: Post, ranks: Sequence[int], rank: int, timeout: float, terms: Terms) -> None:
         """Take a post to a store in which nobody else uses the keys of this module."""
-        self.ranks = tuple(ranks)
-        self.rank = rank
-        self.timeout = timeout
-        crowd = terms.world_size / _RANKS_A_SECOND
-        self._period = min(max(_PERIOD, crowd), timeout / 16)
-        self._pause = min(max(_PAUSE, crowd), timeout / 16)
-        self.roll_call_seconds = min(max(_LEAST_ROLL_CALL, 4 * self._period), timeout / 4)
-        self.breaking = False
-        """Whether this rank is on its way out."""
+        super().__init__(post, ranks, rank, timeout, terms)
         self.stopped = False
         """Whether this rank was told to end."""
-        self._terms = terms
-        self._broken: Fault | None = None
-        self._noticed = False
-        """Whether the main thread, or the one in its place, knows what broke."""
         self._seen = self._heard = time.monotonic()
         self._doing: str | None = None
         self._alarmed = 0.0
         self._answered: set[str] = set()
         self._beat = 0.0
         self._left: float | None = None
-        self._closed = False
-        self._post = post
         post.watch(self._look)
-
-    @property
-    def patience(self) -> float:
-        """Seconds that a rank waits for its peers."""
-        return self.timeout - self.roll_call_seconds
-
-    @property
-    def torchs_patience(self) -> float:
-        """Seconds for a time limit of torch's: ours comes first, and what hangs in spite of it last."""
-        return self.patience + self.roll_call_seconds / 4
-
-    def set(self, key: str, value: str) -> None:
-        """Write a note."""
-        self._ask(lambda store: store.set(key, value))
-
-    def read(self, key: str) -> str | None:
-        """Return a note, None where there is none yet. Never waits."""
-        return self._ask(lambda store: store.get(key).decode() if store.check([key]) else None)
-
-    def has(self, keys: Sequence[str]) -> bool:
-        """Whether all these notes are there."""
-        return self._ask(lambda store: bool(store.check(list(keys))))
-
-    def missing(self, keys: Sequence[str]) -> list[str]:
-        """Return those of these notes that are not there."""
-        if not keys or self.has(keys):
-            return []
-        half = len(keys) // 2
-        return [*self.missing(keys[:half]), *self.missing(keys[half:])] if half else list(keys)
 
     def fault(self) -> Fault | None:
         """Return why execution broke off, None while it has not."""
@@ -191,7 +94,7 @@ class Ledger:
 
         def write(store: Store) -> str:
             found = store.compare_set("fault", "", note).decode()
-            store.set(_ALARM, "")
+            store.set(ALARM, "")
             return found
 
         self._broken = Fault(**json.loads(self._ask(write)))
@@ -324,17 +227,6 @@ class Ledger:
         except PeersFailed:
             return
 
-    def close(self) -> None:
-        """Look at the store no longer; what is known stays so."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._terms.holds_store and self._broken is None:
-            # Whoever lingers need not find out that the store is gone too.
-            with suppress(NoAnswer, RuntimeError):
-                self._post.ask(lambda store: store.compare_set(_ALARM, "", _OVER), _GRACE)
-        self._post.close()
-
     def _raise_what_broke(self) -> None:
         if self._broken is not None:
             self.fail(self._broken)
@@ -342,8 +234,8 @@ class Ledger:
     def _raise_alarm(self, store: Store) -> bool:
         """Call the roll; return whether nobody else has called it."""
         mine = str(self.rank)
-        found = store.compare_set(_ALARM, "", mine).decode()
-        return mine == (store.compare_set(_ALARM, _OVER, mine).decode() if found == _OVER else found)
+        found = store.compare_set(ALARM, "", mine).decode()
+        return mine == (store.compare_set(ALARM, OVER, mine).decode() if found == OVER else found)
 
     def _verdict(self, doing: str, cause: str | None) -> Fault:
         """Write down what the roll call found."""
@@ -392,10 +284,10 @@ class Ledger:
             self._beat = self._seen
             self.set(PULSE, str(self._beat))
         if not self._alarmed:
-            alarm = self.read(_ALARM)
-            if alarm == _OVER:
+            alarm = self.read(ALARM)
+            if alarm == OVER:
                 self._left = self._seen
-            if alarm in (None, _OVER):
+            if alarm in (None, OVER):
                 return
             self._alarmed = time.monotonic()
         fault = self.fault()
@@ -413,43 +305,3 @@ class Ledger:
         if key not in self._answered:
             self._answered.add(key)
             self.set(f"{key}/{self.rank}", word)
-
-    def _ask(self, question: Callable[[Store], T]) -> T:
-        """Ask the store; raise PeersFailed where it is gone, or does not answer in time."""
-        if self._closed and not self._post.is_current():
-            raise PeersFailed(self._broken or self.unanswered())
-        limit = max(self.roll_call_seconds, 2.0) if self.breaking else self.timeout
-        try:
-            return self._post.ask(question, limit)
-        except (NoAnswer, RuntimeError):
-            raise self._without_store() from None
-
-    def _without_store(self) -> PeersFailed:
-        """Return what to raise where the store cannot tell anybody; in the main thread, for good."""
-        fault = self.unanswered()
-        if not self._post.is_current():
-            self.breaking = self._noticed = True
-            fault = self._broken = self._broken or fault
-        return PeersFailed(fault)
-
-    def unanswered(self) -> Fault:
-        """Return the fault that each rank finds by itself where the store is of no use."""
-        reason = f"the rendezvous store does not answer: {self._terms.holder} that holds it died or hangs"
-        # Nobody can be asked who speaks: the second rank does, as the first most likely holds the store.
-        return Fault(reason, self.ranks[min(1, len(self.ranks) - 1)])
-
-
-def failure_of(rank: int, error: Exception) -> str:
-    """Return what a rank tells the others when it fails by itself."""
-    return f"rank {rank} failed with {type(error).__name__}: {first_line(error)}"
-
-
-def first_line(error: BaseException) -> str:
-    """Return what an error says, in one line and without the C++ frames torch adds."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:300] if lines else type(error).__name__
-
-
-def seconds(value: float) -> timedelta:
-    """Return a time span as torch takes it."""
-    return timedelta(seconds=value)

@@ -15,7 +15,9 @@ from torch.distributed import FileStore, PrefixStore, TCPStore
 from hpplan import __version__
 from hpplan.errors import ExecutionBroken, UnusableRequest
 from hpplan.exchange.deadman import Deadman
-from hpplan.exchange.ledger import Ledger, Terms, first_line, seconds
+from hpplan.exchange.faults import first_line, seconds
+from hpplan.exchange.ledger import Ledger
+from hpplan.exchange.notes import Terms
 from hpplan.exchange.post import NoAnswer, Post, in_thread
 
 if TYPE_CHECKING:
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
     from torch.distributed import Store
 
+    from hpplan.exchange.faults import Fault
     from hpplan.exchange.job import Job
-    from hpplan.exchange.ledger import Fault
 
 _FAREWELL = 5.0
 _LAST_WORDS = 1.0

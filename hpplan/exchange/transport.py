@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 import torch.distributed as dist
 
-from hpplan.exchange.ledger import first_line, seconds
+from hpplan.exchange.faults import first_line, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -20,8 +20,8 @@ from hpplan.exchange.termination import Terminated, Termination
 from hpplan.routing.mesh import check_world_size
 
 if TYPE_CHECKING:
+    from hpplan.exchange.faults import Fault
     from hpplan.exchange.job import Job
-    from hpplan.exchange.ledger import Fault
     from hpplan.exchange.session import Backend, Session
     from hpplan.routing.routes import RoutingTable
 
@@ -141,7 +141,7 @@ class _Worker:
         termination.ledger = self.session.ledger
 
     def run(self, callbacks: Callbacks) -> Outcome:
-        from hpplan.exchange.ledger import PeersFailed, failure_of
+        from hpplan.exchange.faults import PeersFailed, failure_of
         from hpplan.exchange.session import cannot_go_on
 
         ledger, trouble = self.session.ledger, None
@@ -186,7 +186,7 @@ class _Worker:
         self, reason: str, status: int = ExecutionBroken.exit_status, speaker: int | None = None
     ) -> Fault:
         """Tell all ranks why this one ends, as far as they can still be told."""
-        from hpplan.exchange.ledger import PeersFailed
+        from hpplan.exchange.faults import PeersFailed
 
         try:
             return self.session.ledger.declare(reason, status, speaker)
@@ -195,7 +195,7 @@ class _Worker:
 
     def _stopped(self) -> Fault:
         """Find out why somebody stops this rank: the launcher because of a peer, as a rule."""
-        from hpplan.exchange.ledger import Fault, PeersFailed
+        from hpplan.exchange.faults import Fault, PeersFailed
 
         ledger = self.session.ledger
         if self.session.job.stopped_by_launcher:
@@ -261,7 +261,7 @@ def check_size(routes: RoutingTable, world_size: int) -> None:
 
 def find_fault(notes: list[dict[str, Any]]) -> Fault | None:
     """Return why ranks that wrote these notes, by rank, cannot run together; None where they can."""
-    from hpplan.exchange.ledger import Fault
+    from hpplan.exchange.faults import Fault
 
     for rank, note in enumerate(notes):
         if "trouble" in note:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.exchange.ledger import Fault, Ledger, PeersFailed, Terms
+from hpplan.exchange.faults import Fault, PeersFailed
+from hpplan.exchange.ledger import Ledger
+from hpplan.exchange.notes import Terms
 from hpplan.exchange.post import Post
 
 if TYPE_CHECKING:

@@ -1,0 +1,48 @@
+"""Why execution breaks off, and how that is told. No torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hpplan.errors import ExecutionBroken
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why execution broke off. `speaker` is the rank that tells people about it."""
+
+    reason: str
+    speaker: int
+    status: int = ExecutionBroken.exit_status
+    lost: list[int] = field(default_factory=list)
+    """Ranks that do not answer, or do not follow."""
+
+
+class PeersFailed(ExecutionBroken):
+    """Execution broke off on all ranks together, for the reason in `fault`.
+
+    Whoever goes on all the same needs another ExchangeGroup: this one raises
+    it again, in each call.
+    """
+
+    def __init__(self, fault: Fault) -> None:
+        """Keep the fault that all ranks agree on."""
+        self.fault = fault
+        super().__init__(fault.reason)
+
+
+def failure_of(rank: int, error: Exception) -> str:
+    """Return what a rank tells the others when it fails by itself."""
+    return f"rank {rank} failed with {type(error).__name__}: {first_line(error)}"
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says, in one line and without the C++ frames torch adds."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__
+
+
+def seconds(value: float) -> timedelta:
+    """Return a time span as torch takes it."""
+    return timedelta(seconds=value)
