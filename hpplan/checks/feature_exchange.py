@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.errors import InvalidInput
-from hpplan.routing.fit import check_fit, check_owners, fit
+from hpplan.routing.fit import check_fit, check_fitted, fit
 from hpplan.routing.mesh import mesh_of_plan
 from hpplan.routing.micro_batches import has_micro_batches, read_micro_batches
 from hpplan.routing.routes import plan_routes
@@ -57,7 +57,7 @@ def _check_fit(workload: Workload, reading: Reading, mesh: Mesh) -> Iterator[Dia
     yield from (one for one in problems if partial is None or not partial.hides(one))
     if problems or reading.problems:
         return
-    yield from check_owners(fit(mesh, workload), workload)
+    yield from check_fitted(mesh, workload, fit(mesh, workload))
     # Without buckets the traffic depends on how `hpplan route` is asked to assign, and that tells of it.
     if all(batch.buckets is not None for batch in workload.batches):
         yield from check_traffic(Traffic(plan_routes(mesh, workload)))

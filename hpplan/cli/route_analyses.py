@@ -33,6 +33,7 @@ def statistics_text(
     output: Output, found: RouteInput, options: RouteOptions, links: Links, format_name: str, screen: Screen
 ) -> str:
     """Route every micro-batch under every policy and sum up."""
+    from hpplan.cli.inputs import note_warnings
     from hpplan.reports.progress import progress_bar
     from hpplan.reports.route_statistics import render
     from hpplan.routing.assignment.base import LOAD_FACTOR
@@ -52,6 +53,7 @@ def statistics_text(
             only=options.assign,
             progress=bar.advance,
         )
+    note_warnings(output, made.warnings, strict=False)
     return _text(format_name, "statistics over micro-batches", made.to_data, lambda: render(made, screen))
 
 

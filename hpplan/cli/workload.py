@@ -78,7 +78,8 @@ class _Command(click.Command):
     "--pack",
     type=POSITIVE,
     metavar="LENGTH",
-    help="Pack samples as documents into one batch row of LENGTH tokens a micro-batch.",
+    help="Pack samples as documents into one batch row of LENGTH tokens a micro-batch. With zigzag each is "
+    "padded for --mesh.",
 )
 @click.option("--seq-length", type=POSITIVE, metavar="N", help="Tokens of a batch row. Default: the longest.")
 @click.option(
@@ -188,6 +189,11 @@ def command(
         micro_batches = packed(samples, common, pack, run.problems, multiple)
     by_name: Format = "json" if output_file is not None and output_file.endswith(".json") else "yaml"
     run.write(micro_batches, output_file, format_name or by_name)
+    if pack is not None and mesh is None and layout.inside_documents:
+        output.note(
+            f"Note: samples were packed as they are, and {layout.name} pads each to what a mesh needs; "
+            "add --mesh, or batch rows may outgrow --pack."
+        )
 
 
 def _batches(arguments: tuple[str, ...]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from hpplan.routing.wording import listed, plural
 from hpplan.routing.workload_codes import (
     BUCKET_COUNT_MISMATCH,
     DESTINATION_OUT_OF_RANGE,
+    DOCUMENTS_OUTGROW_LENGTH,
     ENCODER_CP_DOES_NOT_DIVIDE,
     LENGTH_DOES_NOT_DIVIDE,
     OWNER_LEFT_OUT,
@@ -160,7 +161,27 @@ def check_fit(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
         yield from _check_destinations(mesh, batch)
 
 
-def check_owners(fitted: Fit, workload: Workload) -> Iterator[Diagnostic]:
+def check_fitted(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diagnostic]:
+    """Yield warnings about how a workload lies on a mesh that it fits."""
+    yield from _check_padding(mesh, workload, fitted)
+    yield from _check_owners(fitted, workload)
+
+
+def _check_padding(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diagnostic]:
+    """Yield a warning where documents, padded each at its end, need more than the length that was given."""
+    if fitted.length > _next(workload.length, length_multiple(mesh, workload)):
+        layout = layout_named(workload.cp_layout)
+        yield Diagnostic(
+            DOCUMENTS_OUTGROW_LENGTH,
+            f"a batch row has {fitted.length:,} tokens and not {workload.length:,}, "
+            f"as {layout.name} pads each document to a multiple of {layout.multiple(mesh.cp)}",
+            workload.place.at("sequence", "length"),
+            hint=f"pack for this mesh: `hpplan workload … --pack {workload.length} "
+            f"--cp-layout {layout.name} --mesh {mesh}`",
+        )
+
+
+def _check_owners(fitted: Fit, workload: Workload) -> Iterator[Diagnostic]:
     """Yield a warning for each item whose explicit destinations leave out an owner."""
     for share, batch in zip(fitted.shares, workload.batches, strict=True):
         if not batch.destinations:

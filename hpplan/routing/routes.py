@@ -10,7 +10,7 @@ from hpplan.errors import UnusableRequest
 from hpplan.routing.assignment import fill_buckets
 from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.digest import exchange_digest, table_digest
-from hpplan.routing.fit import Fit, check_owners, fit
+from hpplan.routing.fit import Fit, check_fitted, fit
 from hpplan.routing.modes import mode_of
 from hpplan.routing.rank_route import RankRoute, rank_route
 from hpplan.routing.request import check_request
@@ -106,7 +106,7 @@ def plan_routes(
         ParentRoutes(ranks, planned[replica if workload.per_replica else 0])
         for replica, ranks in enumerate(mesh.parents())
     )
-    warnings = (*workload.warnings, *check_owners(fitted, workload))
+    warnings = (*workload.warnings, *check_fitted(mesh, workload, fitted))
     return RoutingTable(mesh, mode, granularity, workload, fitted, parents, warnings)
 
 

@@ -15,6 +15,7 @@ from hpplan.routing.traffic import Traffic
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hpplan.diagnostics import Code, Diagnostic
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.traffic import Link
@@ -91,6 +92,8 @@ class Statistics:
     link: Link | None
     cost: Cost
     policies: dict[str, dict[str, Distribution]]
+    warnings: tuple[Diagnostic, ...] = ()
+    """The first of each code, of whichever micro-batch."""
 
     @property
     def measures(self) -> list[Measure]:
@@ -158,6 +161,7 @@ def statistics(
     values: dict[str, dict[str, list[float]]] = {
         name: {measure.name: [] for measure in wanted} for name in names
     }
+    warnings: dict[Code, list[Diagnostic]] = {}
     for workload in workloads:
         free = without_buckets(workload)
         for name in names:
@@ -172,6 +176,8 @@ def statistics(
             traffic = Traffic(table, link, cost=cost)
             for measure in wanted:
                 values[name][measure.name].append(measure.of(traffic))
+        for found in table.warnings:
+            warnings.setdefault(found.code, []).append(found)
         if progress is not None:
             progress()
     return Statistics(
@@ -184,7 +190,14 @@ def statistics(
             name: {measure: distribution(found) for measure, found in measures.items()}
             for name, measures in values.items()
         },
+        tuple(_first_of_all(found) for found in warnings.values()),
     )
+
+
+def _first_of_all(found: list[Diagnostic]) -> Diagnostic:
+    first, *others = found
+    more = f" ({len(others):,} more of the kind in these micro-batches)" if others else ""
+    return replace(first, message=f"{first.message}{more}")
 
 
 def without_buckets(workload: Workload) -> Workload:

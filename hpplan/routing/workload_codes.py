@@ -667,6 +667,31 @@ Write the real size.
 """,
 )
 
+DOCUMENTS_OUTGROW_LENGTH = Code(
+    "HP440",
+    "documents-outgrow-length",
+    "warning",
+    """\
+## What it finds
+Packed documents that are padded one by one, as zigzag needs it, and then take more tokens than the length of
+the sequence.
+
+## Why it hurts
+The length is what the job has memory for, and what its kernels are built for. Samples that were packed
+without regard to the padding of each make longer batch rows, of another length in each micro-batch.
+
+## Example
+```yaml
+sequence: {length: 32, cp_layout: zigzag, pad: true, documents: [5, 9, 11, 4, 3]}   # with cp=4 these are 56
+items: []
+```
+
+## What to do
+Pack for the mesh that the job runs on: with `--mesh`, `hpplan workload --pack` counts each sample with its
+padding.
+""",
+)
+
 CODES: tuple[Code, ...] = (
     MISSING_WORKLOAD_FIELD,
     MISTYPED_WORKLOAD_FIELD,
@@ -697,4 +722,5 @@ CODES: tuple[Code, ...] = (
     OVERSIZED_TRANSFER,
     OVERLOADED_RECEIVER,
     SIZE_TOO_LARGE,
+    DOCUMENTS_OUTGROW_LENGTH,
 )

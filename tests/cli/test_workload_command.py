@@ -120,6 +120,28 @@ def test_packs_route_on_any_mesh(hpplan: Runner, batch: str, tmp_path: Path) -> 
     assert "20 tokens, padded from 16, zigzag, 4 documents; 10 a rank" in result.stdout
 
 
+def test_packs_that_padding_makes_longer(hpplan: Runner, tmp_path: Path) -> None:
+    """Samples packed to 32 tokens are routed as 56, and nobody says so."""
+    batch, packs = str(tmp_path / "batch.jsonl"), str(tmp_path / "packs.yaml")
+    lines = [json.dumps({"input_ids": [1] * length}) for length in (5, 9, 11, 4, 14, 6)]
+    (tmp_path / "batch.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    pack = ("workload", batch, *CUSTOM, "--pack", "32", "--cp-layout", "zigzag", "-o", packs)
+    assert "add --mesh, or batch rows may outgrow --pack." in hpplan(*pack).stderr
+    # Packed are 5 + 9 + 11 + 4 + 3 and 14 + 6 + 12, and with cp=4 each is a multiple of 8.
+    padding = "as zigzag pads each document to a multiple of 8"
+    says = f":7:15: HP440 warning: a batch row has 56 tokens and not 32, {padding}"
+    many, one = (
+        hpplan("route", packs, "--mesh", "cp=4"),
+        hpplan("route", packs, "--mesh", "cp=4", "--micro-batch", "0"),
+    )
+    assert f"{says} (1 more of the kind in these micro-batches)\n" in many.stderr
+    assert f"{says}\n" in one.stderr
+    assert f"{says} [documents-outgrow-length]\n" in hpplan("validate", packs, "--mesh", "cp=4").stdout
+    assert hpplan("route", packs, "--mesh", "cp=4", "--cp-layout", "contiguous").stderr == ""
+    assert "Note" not in hpplan(*pack, "--mesh", "cp=4").stderr
+    assert "HP440" not in hpplan("route", packs, "--mesh", "cp=4").stderr
+
+
 HUGE = 99999999999999999999999
 
 
