@@ -53,7 +53,15 @@ class LazyGroup(click.Group):
             from hpplan.cli.names import none_of
 
             ctx.fail(none_of(name, COMMANDS))
-        return super().resolve_command(ctx, args)
+        found, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            refuse_repeated(click.Context(command, ctx, name), rest)
+        return found, command, rest
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what stands before the command."""
+        refuse_repeated(ctx, args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's own
         """Run a command, and keep from click what it would take for something else."""
@@ -73,6 +81,26 @@ class LazyGroup(click.Group):
         except OSError as error:
             # click takes every broken pipe for a reader of standard output that has gone away.
             return _unexpected(output, error)
+
+
+def refuse_repeated(ctx: click.Context, args: list[str]) -> None:
+    """Raise a usage error for an option of a command that takes one value and is given several.
+
+    click keeps the last of them. Options that are `multiple` take all.
+    """
+    try:
+        order = ctx.command.make_parser(ctx).parse_args(list(args))[2]
+    except click.UsageError:
+        return  # the command's own parsing is about to say so
+    given = [one for one in order if isinstance(one, click.Option)]
+    if any(one.is_eager for one in given):
+        return  # --help and --version are all the same
+    for option in given:
+        takes_one = not option.multiple and (not option.is_flag or option.secondary_opts)
+        if takes_one and given.count(option) > 1:
+            names = "/".join([*option.opts[:1], *option.secondary_opts])
+            times = {2: "twice"}.get(given.count(option), f"{given.count(option)} times")
+            raise click.UsageError(f"{names} is given {times}; give it once", ctx)
 
 
 @click.group(
