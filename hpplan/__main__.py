@@ -9,10 +9,12 @@ def run() -> None:
         from hpplan.signals import leave_on_interrupt
 
         leave_on_interrupt()
+        from hpplan.cli.main import main
     except KeyboardInterrupt:
         sys.exit(130)
-    from hpplan.cli.main import main
-
+    except MemoryError:
+        sys.stderr.write("Error: There is not enough memory for this.\n")
+        sys.exit(2)
     main()
 
 

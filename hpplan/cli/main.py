@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -151,13 +153,7 @@ def _run(output: Output, arguments: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         output.discard()
         return INTERRUPTED_STATUS
-    except MemoryError as error:
-        # Its frames hold what filled the memory.
-        error.__traceback__ = None
-        output.discard()
-        output.note("Error: There is not enough memory for this.")
-        return UnusableRequest.exit_status
-    except Exception as error:  # noqa: BLE001 - whatever else arrives here is our bug, and is reported as one
+    except Exception as error:  # noqa: BLE001 - whatever else arrives here is our bug, or the environment's
         return _unexpected(output, error)
     return status
 
@@ -171,12 +167,32 @@ def _status(arguments: list[str] | None, output: Output) -> int:
 
 
 def _unexpected(output: Output, error: Exception) -> int:
+    output.discard()
+    lacking = _lacking(error)
+    if lacking is not None:
+        # The frames hold what filled the memory.
+        error.__traceback__ = error.__context__ = None
+        output.note(f"Error: {lacking}")
+        return UnusableRequest.exit_status
     import traceback
 
-    output.discard()
     output.note("".join(traceback.format_exception(error)).rstrip())
     output.note(
         f"hpplan {__version__}: this is a bug in hpplan, not in your input. "
         "Please report it with the text above and the command line."
     )
     return BUG_STATUS
+
+
+def _lacking(error: Exception) -> str | None:
+    """Say what the environment lacks, where an error is its fault and not ours."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return "There is not enough memory for this."
+    if isinstance(error, ImportError) and not (error.name or "").startswith("hpplan"):
+        return f"A package that hpplan needs cannot be imported: {str(error).partition(chr(10))[0]}."
+    if isinstance(error, FileNotFoundError):
+        try:
+            os.getcwd()  # noqa: PTH109 - pathlib takes longer to import
+        except FileNotFoundError:
+            return "The current folder is gone; change to another one."
+    return None

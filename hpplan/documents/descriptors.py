@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,11 +48,12 @@ def descriptor_of(path: str) -> int | None:
 @contextmanager
 def prints_aside() -> Iterator[None]:
     """Let what others print in this block go to standard error; standard output is for results."""
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    try:
+    with ExitStack() as back:
+        # A parent may have closed one of them.
+        with suppress(OSError):
+            kept = os.dup(1)
+            back.callback(os.close, kept)
+            os.dup2(2, 1)
+            back.callback(os.dup2, kept, 1)
         with redirect_stdout(sys.stderr):
             yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)

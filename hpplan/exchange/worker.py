@@ -93,8 +93,25 @@ class Prepared(NamedTuple):
 
 def require_torch() -> None:
     """Raise UnusableRequest, with what to install, where there is no torch."""
+    # Where the current folder is gone, this raises; a library of torch's would end the process.
+    os.getcwd()  # noqa: PTH109 - of no use
     if find_spec("torch") is None:
         raise UnusableRequest(f"exec needs {NO_TORCH}")
+
+
+def _import_torch() -> str | None:
+    """Import torch; return what is wrong with one that is installed and does not work."""
+    # What torch logs about lost sockets drowns the one message; it reads this when it is imported.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
+    # torch warns on every rank where there is no NumPy; nothing here needs it.
+    warnings.filterwarnings("ignore", message=NO_NUMPY)
+    try:
+        from torch import distributed
+
+        reason = None if distributed.is_available() else "it was built without torch.distributed"
+    except Exception as error:  # noqa: BLE001 - a library that lacks another raises what it likes
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return reason and f"exec needs PyTorch, and the one that is installed does not work: {reason}"
 
 
 def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
@@ -103,10 +120,10 @@ def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
     Raises UnusableRequest where torch is missing; all else is in the outcome.
     """
     require_torch()
-    # What torch logs about lost sockets drowns the one message; it reads this when it is imported.
-    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
-    # torch warns on every rank where there is no NumPy; nothing here needs it.
-    warnings.filterwarnings("ignore", message=NO_NUMPY)
+    broken = _import_torch()
+    if broken is not None:
+        message = broken if job.local_rank == 0 else None
+        return Outcome(UnusableRequest.exit_status, message=message, whole=False)
     with Termination() as termination:
         try:
             worker = _Worker(job, settings, termination)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic_core import SchemaValidator, core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.descriptors import prints_aside
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import BROKEN_STRATEGY_PLUGIN, NO_RULES, STRATEGY_CLASH
 from hpplan.plan.shape import NAMES, TEXT, check_shape, described, record
@@ -74,6 +77,10 @@ BUILT_IN = (
         strip_boundary_subpatterns=("experts.*", "shared_experts"),
     ),
 )
+
+_GROUP = "hpplan.strategies"
+_REFERENCE = re.compile(r"[\w.]+\s*(:\s*[\w.]+\s*)?(\[.*\]\s*)?")
+"""What an entry point may point at: a module, and perhaps something in it."""
 
 _ADAPTER_TARGET = re.compile(r"hyper_parallel\.models\.[^.]+\.adapter\..+")
 
@@ -202,15 +209,7 @@ def installed_strategies() -> tuple[Strategy, ...]:
 
 def _installed(problems: list[Diagnostic]) -> Iterator[tuple[str, str, Any]]:
     """Yield name, owner and content of each entry point, in the order of names."""
-    if not _some_package_declares_strategies():
-        return
-    from importlib.metadata import entry_points
-
-    points = [
-        (point.name, point.dist.name if point.dist else "an unknown package", point)
-        for point in entry_points(group="hpplan.strategies")
-    ]
-    for name, package, point in sorted(points):
+    for name, package, point in sorted(_entry_points(problems), key=lambda found: found[:2]):
         content, failure = _load(point)
         owner = f"the entry point '{name}' of {package}"
         if failure is None:
@@ -226,36 +225,70 @@ def _installed(problems: list[Diagnostic]) -> Iterator[tuple[str, str, Any]]:
             )
 
 
+def _entry_points(problems: list[Diagnostic]) -> Iterator[tuple[str, str, EntryPoint]]:
+    """Yield name, package and entry point of all that packages declare."""
+    seen: set[str] = set()
+    for folder in _declaring_folders():
+        # It costs a quarter of the whole start of `hpplan normalize`, and most environments declare none.
+        from importlib.metadata import Distribution
+
+        package = os.path.basename(folder).partition("-")[0]  # noqa: PTH119 - pathlib takes longer to import
+        if package.lower() in seen:
+            continue
+        # Of two versions of a package the first counts, as it does for imports.
+        seen.add(package.lower())
+        try:
+            distribution = Distribution.at(folder)
+            points = [point for point in distribution.entry_points if point.group == _GROUP]
+            package = distribution.metadata["Name"] or package
+        except Exception as error:  # noqa: BLE001 - a malformed file raises what it likes
+            problems.append(
+                Diagnostic(
+                    BROKEN_STRATEGY_PLUGIN,
+                    f"the entry points of {package} cannot be read: {_told(error)}",
+                    Place(f"entry points of {package}"),
+                    hint=f"correct {folder}, or uninstall the package",
+                )
+            )
+        else:
+            yield from ((point.name, package, point) for point in points)
+
+
 def _load(point: EntryPoint) -> tuple[Any, str | None]:
     """Return the content of an entry point, or why it does not load."""
+    if not _REFERENCE.fullmatch(point.value):
+        return None, "that is no MODULE:NAME"
     try:
-        content = point.load()
-        return content() if callable(content) else content, None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything while it is imported
-        return None, str(error) or type(error).__name__
+        with prints_aside():
+            content = point.load()
+            return content() if callable(content) else content, None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - foreign code may raise anything while it is imported
+        return None, _told(error)
 
 
-def _some_package_declares_strategies() -> bool:
-    """Look for the group's name before importlib.metadata is imported.
+def _told(error: BaseException) -> str:
+    """Return what an error says; one of foreign code may fail even at that."""
+    with suppress(Exception):
+        return str(error) or type(error).__name__
+    return type(error).__name__
 
-    Most environments declare none, and importlib.metadata costs a quarter of
-    the whole start of `hpplan normalize`.
-    """
-    import os
-    import sys
 
+def _declaring_folders() -> Iterator[str]:
+    """Yield the folders of installed packages whose entry points mention our group."""
     for folder in sys.path:
         try:
-            names = os.listdir(folder or ".")  # noqa: PTH208 - pathlib takes seven times as long
+            names = sorted(os.listdir(folder or "."))  # noqa: PTH208 - pathlib takes seven times as long
         except OSError:
             continue
         for name in names:
             if name.endswith("-info"):
-                points = os.path.join(folder, name, "entry_points.txt")  # noqa: PTH118 - the same
+                info = os.path.join(folder, name)  # noqa: PTH118 - the same
+                points = os.path.join(info, "entry_points.txt")  # noqa: PTH118 - the same
                 with suppress(OSError), open(points, "rb") as file:  # noqa: PTH123 - the same
-                    if b"hpplan.strategies" in file.read():
-                        return True
-    return False
+                    if _GROUP.encode() in file.read():
+                        yield info
 
 
 @cache

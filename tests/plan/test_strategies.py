@@ -103,6 +103,9 @@ def test_installed_package_adds_strategies(package: Path, wrap: str) -> None:
         ("twice", 'STRATEGY = [{"target": "a", "kind": "k"}, {"target": "a", "kind": "k"}]', "HP306"),
         ("raises", "raise RuntimeError('no')", "HP307"),
         ("leaves", "raise SystemExit", "HP307"),
+        ("anything", "class Own(BaseException): pass\nraise Own", "HP307"),
+        ("closes", "raise GeneratorExit", "HP307"),
+        ("mute", "class Own(Exception):\n def __str__(self): raise Own\nraise Own", "HP307"),
         ("nameless", "OTHER = 1", "HP307"),
         ("mistyped", "STRATEGY = {'target': 1, 'kind': 'k'}", "HP307"),
         ("number", "STRATEGY = 7", "HP307"),
@@ -115,6 +118,56 @@ def test_broken_packages(package: Path, name: str, content: str, code: str) -> N
         installed_strategies()
     assert [item.code.id for item in caught.value.diagnostics] == [code]
     assert name in caught.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize(
+    ("points", "what"),
+    [
+        (b"[hpplan.strategies]\nmoe\n", "the entry points of torn cannot be read: "),
+        (b"[hpplan.strategies]\nmoe = \xff:STRATEGY\n", "the entry points of torn cannot be read: "),
+        (
+            b"[hpplan.strategies]\nmoe = torn module:STRATEGY\n",
+            "the entry point 'moe' of torn (torn module:STRATEGY) does not load: that is no MODULE:NAME",
+        ),
+        (
+            b"[hpplan.strategies]\nmoe =\n",
+            "the entry point 'moe' of torn () does not load: that is no MODULE:NAME",
+        ),
+    ],
+)
+def test_malformed_entry_points(package: Path, points: bytes, what: str) -> None:
+    """A file that no packaging tool would write ends in a traceback, or hides what is wrong with others."""
+    install(package, "torn", "")
+    install(package, "raises", "raise RuntimeError('no')")
+    (package / "torn-1.0.dist-info" / "entry_points.txt").write_bytes(points)
+    with pytest.raises(InvalidInput) as caught:
+        installed_strategies()
+    torn, raises = sorted(caught.value.diagnostics, key=lambda found: "torn" not in found.message)
+    assert torn.message.startswith(what)
+    assert (torn.code.id, raises.code.id) == ("HP307", "HP307")
+    assert "raises_module:STRATEGY) does not load: no" in raises.message
+
+
+def test_malformed_files_of_strangers(package: Path) -> None:
+    """A package that has nothing to do with hpplan keeps it from running."""
+    install(package, "torn", "")
+    install(package, "mine", 'STRATEGY = {"target": "a.b", "kind": "k"}')
+    (package / "torn-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff[\nno section")
+    assert [item.target for item in installed_strategies()] == ["a.b"]
+
+
+def test_what_a_package_prints(package: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What is printed while a package is imported, by whatever, goes into the plan."""
+    install(
+        package,
+        "chatty",
+        "import os\nprint('one')\nos.system('echo two')\nos.write(1, b'three')\n"
+        'def STRATEGY():\n    print("four")\n    return {"target": "a.b", "kind": "k"}\n',
+    )
+    assert [item.target for item in installed_strategies()] == ["a.b"]
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert all(word in err for word in ("one", "two", "three", "four"))
 
 
 def test_clash_names_both_packages(package: Path) -> None:
