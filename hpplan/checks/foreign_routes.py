@@ -50,19 +50,19 @@ CODES: tuple[Code, ...] = (FOREIGN_ROUTES,)
 
 
 def check(
-    table: RoutingTable, place: Place, plans: Sequence[Plan], mesh: Mesh | None = None
+    table: RoutingTable, place: Place, plans: Sequence[tuple[Plan, Mesh | None]]
 ) -> Iterator[Diagnostic]:
-    """Yield a finding where a table belongs to none of some plans; `mesh` is that of `--mesh`."""
-    reasons = [_difference(table, plan, mesh) for plan in plans]
+    """Yield a finding where a table belongs to none of some plans; each has a mesh where it is given one."""
+    reasons = [_difference(table, plan, mesh) for plan, mesh in plans]
     if reasons and all(reasons):
         keys, what = reasons[0] or ((), "")
         others = " or any other plan given" if len(plans) > 1 else ""
         yield Diagnostic(
             FOREIGN_ROUTES,
-            f"this routing table is not that of {plans[0].place.document}{others}: {what}",
+            f"this routing table is not that of {plans[0][0].place.document}{others}: {what}",
             place.at(*keys),
             hint="make it again with `hpplan route`",
-            related=tuple(noted(plan.place, "the plan it was compared with") for plan in plans),
+            related=tuple(noted(plan.place, "the plan it was compared with") for plan, _ in plans),
         )
 
 

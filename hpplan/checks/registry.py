@@ -115,6 +115,7 @@ RULES_CHECKS: tuple[RulesCheck, ...] = (
 def declared_codes() -> tuple[Code, ...]:
     """Return the codes of every layer, as they are declared."""
     from hpplan.documents.codes import CODES as OF_DOCUMENTS
+    from hpplan.documents.configuration_codes import CODES as OF_CONFIGURATION
     from hpplan.plan.codes import CODES as OF_PLANS
     from hpplan.routing.codes import CODES as OF_ROUTING
 
@@ -122,13 +123,26 @@ def declared_codes() -> tuple[Code, ...]:
     of_rules = [code for check in RULES_CHECKS for code in check.CODES]
     ours = dict.fromkeys([*foreign_routes.CODES, *of_plans, *of_rules])
     borrowed = {*OF_DOCUMENTS, *OF_PLANS, *OF_ROUTING}
-    return (*OF_DOCUMENTS, *OF_PLANS, *OF_ROUTING, *(code for code in ours if code not in borrowed))
+    return (
+        *OF_DOCUMENTS,
+        *OF_CONFIGURATION,
+        *OF_PLANS,
+        *OF_ROUTING,
+        *(code for code in ours if code not in borrowed),
+    )
 
 
 @cache
 def all_codes() -> tuple[Code, ...]:
     """Return every code once, by id."""
     return tuple(sorted(set(declared_codes()), key=lambda code: code.id))
+
+
+def codes_called(text: str) -> frozenset[Code]:
+    """Return the codes that an id, the beginning of one, or a name stands for."""
+    return frozenset(
+        code for code in all_codes() if code.id.startswith(text.upper()) or code.name == text.lower()
+    )
 
 
 def find_code(text: str) -> Code | None:

@@ -95,11 +95,14 @@ class CheckRun:
         with collector_paused():
             checks[take(document, "hpplan validate", *CHECKED)](document)
 
-    def finish(self) -> None:
-        """Check the documents against each other; call it once, after the last one."""
+    def finish(self, others: Iterable[CheckRun] = ()) -> None:
+        """Check the documents against each other, and against those of other runs, after the last one."""
+        runs = [self, *others]
+        plans = [(plan, run.mesh) for run in runs for plan in run._plans]  # noqa: SLF001 - of this class
         # A plan whose mesh is not known may be the one that a table belongs to.
-        for table, place in () if self._unknown_mesh else self._routes:
-            self.findings.extend(foreign_routes.check(table, place, self._plans, self.mesh))
+        unknown = any(run._unknown_mesh for run in runs)  # noqa: SLF001 - of this class
+        for table, place in () if unknown else self._routes:
+            self.findings.extend(foreign_routes.check(table, place, plans))
         # A finding in a rules file that several plans share turns up once for each of them.
         self.blocking = list(dict.fromkeys(self.blocking))
         self.findings = list(dict.fromkeys(self.findings))

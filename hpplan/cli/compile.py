@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hpplan.documents.reader import Document
     from hpplan.passes.pipeline import Normalized
     from hpplan.plan.model import Plan
+    from hpplan.plan.settings import Settings
     from hpplan.routing.routes import RoutingTable
 
 
@@ -70,16 +71,21 @@ def command(
     if folder == "-":
         raise click.BadParameter("two files need a folder, and '-' is none.", param_hint="'-o'")
     only_one_standard_input((path, rules_file, strategies_file, options["workload_file"]))
-    routing = RouteOptions(**options)
+    settings = output.configurations.settings(path).under(
+        rules=rules_file, strategies=strategies_file, model_type=model_type, bare=bare, strict=strict
+    )
+    routing = RouteOptions(**options).over(settings)
     document = read_document(path, output.sources)
     take(document, "hpplan compile", "plan")
     plan_name = f"plan.{document.source.own_format}"
     names = [str(Path(folder) / name) for name in (plan_name, "routes.json")]
-    refuse_overwriting(names, (path, rules_file, strategies_file, routing.workload_file), folder=folder)
+    inputs = (path, settings.rules, settings.strategies, routing.workload_file)
+    refuse_overwriting(names, inputs, folder=folder)
+    output.configurations.check([path])
     problems: list[Diagnostic] = []
     kind = InvalidInput
     try:
-        before, normalized = _normalized(output, document, rules_file, strategies_file, model_type)
+        before, normalized = _normalized(output, document, settings)
     except InvalidInput as error:
         problems += error.diagnostics
     try:
@@ -90,15 +96,15 @@ def command(
     if problems:
         raise kind(dict.fromkeys(problems))
     view = RouteView(table, "")
-    note_warnings(output, [*normalized.warnings, *view.warnings], strict=strict)
-    plan = without_record(normalized.plan) if bare else with_record(before, normalized)
+    note_warnings(output, [*normalized.warnings, *view.warnings], strict=settings.strict)
+    plan = without_record(normalized.plan) if settings.bare else with_record(before, normalized)
     plan, warning = agreeing_plan(
         plan,
         table,
         other_mesh=routing.mesh_text is not None,
         other_workload=routing.replaces_workload,
     )
-    if warning and strict:
+    if warning and settings.strict:
         raise click.UsageError(warning)
     if warning:
         output.note(f"Warning: {warning}.")
@@ -115,16 +121,14 @@ def command(
 def _normalized(
     output: Output,
     document: Document,
-    rules_file: str | None,
-    strategies_file: str | None,
-    model_type: str | None,
+    settings: Settings,
 ) -> tuple[Plan, Normalized]:
     from hpplan.passes.pipeline import normalize
     from hpplan.plan.model import load_plan
 
     plan = load_plan(document)
-    inputs = RuleInputs(output, rules_file, strategies_file)
-    return plan, normalize(plan, inputs.rules(plan), inputs.strategies, model_type=model_type)
+    inputs = RuleInputs(output, settings.rules, settings.strategies)
+    return plan, normalize(plan, inputs.rules(plan), inputs.strategies, model_type=settings.model_type)
 
 
 def _write(

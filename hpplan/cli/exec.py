@@ -186,7 +186,7 @@ def _launch(output: Output, path: str, routing: RouteOptions, workers: int, time
     require_torch()
     check_size(read_routes(output, path, routing), workers)
     piped = output.sources.get(STDIN_NAME)
-    arguments = ["--color", output.color, "exec", *_own_arguments()]
+    arguments = ["--color", output.color, *output.configurations.arguments, "exec", *_own_arguments()]
     with interruptible():
         return launch(arguments, workers, timeout, None if piped is None else piped.text.encode())
 

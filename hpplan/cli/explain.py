@@ -118,15 +118,19 @@ def _subject(
     from hpplan.plan.model import load_plan
     from hpplan.routing.mesh import parse_mesh
 
-    mesh = None if mesh_text is None else parse_mesh(mesh_text)
+    settings = output.configurations.settings(path).under(
+        rules=rules_file, strategies=strategies_file, model_type=model_type, mesh=mesh_text
+    )
+    mesh = None if settings.mesh is None else parse_mesh(settings.mesh)
     try:
         document = read_document(path, output.sources)
     except UnusableRequest as failure:
         raise UnusableRequest(_no_such_code(path) or str(failure)) from None
     take(document, "hpplan explain", "plan")
     plan = load_plan(document)
-    inputs = RuleInputs(output, rules_file, strategies_file)
-    return Subject(plan, inputs.rules(plan), inputs.strategies, model_type, mesh)
+    output.configurations.check([path])
+    inputs = RuleInputs(output, settings.rules, settings.strategies)
+    return Subject(plan, inputs.rules(plan), inputs.strategies, settings.model_type, mesh)
 
 
 def _no_such_code(text: str) -> str | None:

@@ -58,13 +58,13 @@ class Found:
 
         Raises UnusableRequest for a pattern that nothing matches.
         """
-        from hpplan.documents.folder import named
+        from hpplan.documents.folder import distinct, named
 
-        paths: dict[str, str] = {}
-        for path in named(arguments):
-            for one in self._expanded(path):
-                paths.setdefault("-" if one == "-" else os.path.realpath(one), one)
-        return list(paths.values())
+        return distinct(one for path in named(arguments) for one in self._expanded(path))
+
+    def look_at(self, paths: Iterable[str]) -> None:
+        """Take paths at which somebody found what may be plans, who knows which have to be there."""
+        self._folders |= dict.fromkeys(paths, "")
 
     def _expanded(self, path: str) -> list[str]:
         from hpplan.documents.folder import files_in
@@ -77,15 +77,15 @@ class Found:
             self._folders[path] = path
         return files
 
-    def read(self, path: str) -> Document | None:
-        """Return the document at a path, or None where it is left out.
+    def read(self, path: str, *, named: bool = False) -> Document | None:
+        """Return the document at a path, or None where it is left out, which one that is `named` is not.
 
         Raises what reading does, and UnusableRequest for a document of another kind.
         """
         from hpplan.checks.kinds import take
         from hpplan.documents.reader import read_document
 
-        if path in self._folders or (self._skip_foreign and path != "-"):
+        if not named and (path in self._folders or (self._skip_foreign and path != "-")):
             return self._looked_at(path)
         document = read_document(path, self._output.sources)
         take(document, self._taker, *self._wanted)
@@ -106,7 +106,9 @@ class Found:
                 self._use(path)
                 parse_document(raw, path, self._output.sources)
         kind = None if document is None else own_kind(document.data)
-        if document is None or kind not in self._wanted:
+        # Whoever found it says what it is: a plan.
+        wanted = self._wanted if self._folders.get(path, path) else ("plan",)
+        if document is None or kind not in wanted:
             told = "it is no document of hpplan" if kind is None else f"it {kind_named(kind).what}"
             self.skipped += 1
             if self._show_skipped:
@@ -128,6 +130,6 @@ class Found:
             return
         what = kind_named(self._wanted[0]).name if len(self._wanted) == 1 else "document of hpplan"
         for folder in dict.fromkeys(self._folders.values()):
-            if folder not in self._used:
+            if folder and folder not in self._used:
                 others = " --show-skipped names what is there." if self.skipped else ""
                 raise UnusableRequest(f"There is no {what} in {folder}.{others}")

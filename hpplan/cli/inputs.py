@@ -138,10 +138,16 @@ def _file(path: str | None) -> tuple[int, int] | None:
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
-def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: bool) -> None:
+def as_errors(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return findings with the warnings among them as errors."""
+    from dataclasses import replace
+
+    return [replace(item, severity="error") if item.level == "warning" else item for item in findings]
+
+
+def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: bool = False) -> None:
     """Write warnings to standard error; with `strict`, raise them as errors."""
     import sys
-    from dataclasses import replace
 
     from hpplan.errors import InvalidInput
 
@@ -149,9 +155,7 @@ def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: boo
     if not found:
         return
     if strict and any(item.level == "warning" for item in found):
-        raise InvalidInput(
-            replace(item, severity="error") if item.level == "warning" else item for item in found
-        )
+        raise InvalidInput(as_errors(found))
     from hpplan.reports.concise import render
 
     output.note(render(found, output.sources, color=output.use_color(sys.stderr)))

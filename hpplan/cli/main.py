@@ -71,10 +71,12 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
-            if error.option_name != "--color":
+            takes = {"--color": " WHEN", "--config": " FILE", "--no-config": ""}
+            option = error.option_name
+            if option not in takes:
                 raise
-            where = f"hpplan --color WHEN {ctx.invoked_subcommand} …"
-            raise click.UsageError(f"--color goes before the command: {where}", error.ctx) from None
+            where = f"hpplan {option}{takes[option]} {ctx.invoked_subcommand} …"
+            raise click.UsageError(f"{option} goes before the command: {where}", error.ctx) from None
         except KeyboardInterrupt:
             # click ends the line that a terminal shows ^C in, and fails where nobody reads it.
             output.discard()
@@ -120,10 +122,25 @@ def refuse_repeated(ctx: click.Context, args: list[str]) -> None:
     help="Colour what people read. 'auto' colours a terminal, unless NO_COLOR is set or, without "
     "FORCE_COLOR, it is dumb; only 'always' colours a pipe.",
 )
+@click.option(
+    "--config",
+    type=click.Path(path_type=str, readable=False),
+    metavar="FILE",
+    help="Configuration file of all plans. Default: of each plan, the nearest hpplan.toml, or pyproject.toml "
+    "with a table [tool.hpplan], in its folder or above.",
+)
+@click.option("--no-config", is_flag=True, help="Look for no configuration file.")
 @click.pass_obj
-def cli(output: Output, color: str) -> None:
+def cli(output: Output, color: str, config: str | None, *, no_config: bool) -> None:
     """Compile, check, preview and run distributed-training plans."""
+    from hpplan.cli.configuration import Configurations
+
+    if config is not None and no_config:
+        raise click.UsageError(
+            "--config names a configuration file, and --no-config wants none; give one of them"
+        )
     output.color = color
+    output.configurations = Configurations(output, config, off=no_config)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

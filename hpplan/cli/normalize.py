@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -13,6 +14,7 @@ from hpplan.cli.found import Found, found_options
 from hpplan.cli.inputs import (
     PATH,
     RuleInputs,
+    as_errors,
     is_standard_input,
     note_warnings,
     only_one_standard_input,
@@ -24,6 +26,7 @@ from hpplan.documents.descriptors import descriptor_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hpplan.checks.configuration import Configuration
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Diagnostic, Place
     from hpplan.documents.scalars import Data
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @click.command("normalize", short_help="Run the passes over plans and emit the normalized plans.")
-@click.argument("plans", nargs=-1, required=True, type=PATH, metavar="PLAN...")
+@click.argument("plans", nargs=-1, type=PATH, metavar="[PLAN]...")
 @rule_options
 @found_options("plans")
 @click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
@@ -105,41 +108,42 @@ def command(
 
     The normalized plan goes to standard output, or where -o or --write say.
     A PLAN of '-' is read from standard input; a folder stands for the plans in
-    it and below, a pattern such as 'plans/**/*.yaml' for what matches.
+    it and below, a pattern such as 'plans/**/*.yaml' for what matches. Without
+    a PLAN, the plans are those that the nearest hpplan.toml names.
 
     --write keeps a file's comments and layout; where nothing is to strip or
     mark, it leaves the file alone. The canonical form, which standard output
     and -o get, keeps only the comments before the first line of the plan.
     """
+    from hpplan.documents.folder import distinct
     from hpplan.documents.source import format_of_name
 
     several = write or check or diff or changes
     if not skip_foreign:
         _refuse_several(len(plans), output_file, several=several)
     found = Found(output, "hpplan normalize", ("plan",), skip_foreign=skip_foreign, show_skipped=show_skipped)
-    paths = found.paths(plans)
+    configurations = output.configurations
+    paths, whole = configurations.paths(found, plans, "PLAN...")
+    paths = distinct(configurations.source_of(path) for path in paths)
     _check_options(
         paths, rules_file, strategies_file, output_file, write=write, check=check, diff=diff, changes=changes
     )
     passes = _chosen_passes(pass_names)
     shown = _shown_passes(print_after, passes)
-    runs = _run(
-        output,
-        found,
-        paths,
-        RuleInputs(output, rules_file, strategies_file),
-        model_type,
-        passes,
-        shown,
-        bare=bare,
-        strict=strict,
-    )
+    given = {
+        "rules": rules_file,
+        "strategies": strategies_file,
+        "model_type": model_type,
+        "bare": bare,
+        "strict": strict,
+    }
+    runs = _run(output, found, paths, given, passes, shown, whole)
     _refuse_several(len(runs), output_file, several=several)
     target_format = format_name or (format_of_name(output_file) if output_file is not None else None)
     if check or diff:
         return _compare(output, runs, output_file, target_format, canonical=canonical, diff=diff)
     if write:
-        _write(output, [(run, run.path, run.in_place(format_name, canonical=canonical)) for run in runs])
+        _write(output, [(run, run.target, run.written(format_name, canonical=canonical)) for run in runs])
     elif output_file not in {None, "-"}:
         target = str(output_file)
         _write(output, [(run, target, run.anew(target_format, target)) for run in runs])
@@ -159,9 +163,10 @@ class _Text(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """One plan, as it was read and as it became."""
+    """One plan, as it was read and as it became; `target` is the file it is normalized into."""
 
     path: str
+    target: str
     before: Plan
     after: Plan
     normalized: Normalized
@@ -183,6 +188,14 @@ class _Run(NamedTuple):
             if (format_name or source.own_format) == "json" and source.header:
                 lost = "comments"
         return _Text(text, [*why, *([f"{lost} were not kept"] if lost else [])])
+
+    def written(self, format_name: Format | None, *, canonical: bool) -> _Text:
+        """Return what goes into the file that the plan is normalized into."""
+        from hpplan.documents.source import format_of_name
+
+        if self.target != self.path:
+            return self.anew(format_name or format_of_name(self.target), self.target)
+        return self.in_place(format_name, canonical=canonical)
 
     def in_place(self, format_name: Format | None, *, canonical: bool) -> _Text:
         """Return the plan's own text with the changes of the passes in it, unless it is to be anew."""
@@ -213,13 +226,10 @@ def _run(
     output: Output,
     found: Found,
     paths: list[str],
-    inputs: RuleInputs,
-    model_type: str | None,
+    given: Mapping[str, object],
     passes: tuple[Pass, ...],
     shown: frozenset[str],
-    *,
-    bare: bool,
-    strict: bool,
+    whole: Configuration | None,
 ) -> list[_Run]:
     """Normalize every plan before anything is written; raise InvalidInput with what is wrong in any."""
     from hpplan.errors import InvalidInput
@@ -231,6 +241,10 @@ def _run(
         if step.name in shown:
             output.note(f"# after {step.name}\n{_text(plan.data, plan.place, 'yaml')}")
 
+    @cache
+    def inputs_of(rules_file: str | None, strategies_file: str | None) -> RuleInputs:
+        return RuleInputs(output, rules_file, strategies_file)
+
     runs: list[_Run] = []
     problems: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
@@ -240,6 +254,9 @@ def _run(
             if document is None:
                 continue
             plan = load_plan(document)
+            output.configurations.check([path])
+            settings = output.configurations.settings(path).under(**given)
+            inputs = inputs_of(settings.rules, settings.strategies)
             rules = inputs.rules(plan)
         except InvalidInput as error:
             problems += error.diagnostics
@@ -248,18 +265,21 @@ def _run(
             plan,
             rules,
             inputs.strategies,
-            model_type=model_type,
+            model_type=settings.model_type,
             passes=passes,
             after=show if shown else None,
         )
+        if settings.strict:
+            problems += as_errors(item for item in normalized.warnings if item.level == "warning")
         warnings += normalized.warnings
-        after = without_record(normalized.plan) if bare else with_record(plan, normalized)
-        runs.append(_Run(path, plan, after, normalized, document.source))
-    if problems:
-        raise InvalidInput(problems)
-    found.check()
+        after = without_record(normalized.plan) if settings.bare else with_record(plan, normalized)
+        runs.append(_Run(path, settings.normalized or path, plan, after, normalized, document.source))
     # Several plans may share one rules file, and then each of them finds the same fault in it.
-    note_warnings(output, dict.fromkeys(warnings), strict=strict)
+    if problems:
+        raise InvalidInput(dict.fromkeys(problems))
+    found.check()
+    output.configurations.check([run.path for run in runs], whole)
+    note_warnings(output, dict.fromkeys(warnings))
     return runs
 
 
@@ -359,10 +379,15 @@ def _compare(
     status = 0
     for run in runs:
         source, base = run.source, run.before
-        if output_file is None:
+        target = output_file or run.target
+        if target == run.path:
             text = run.in_place(format_name, canonical=canonical).text
+        elif output_file is None and not os.path.exists(target):  # noqa: PTH110 - pathlib takes longer to import
+            status = 1
+            output.result(f"{target}: is not there yet; `hpplan normalize --write` makes it")
+            continue
         else:
-            document = read_document(output_file, output.sources)
+            document = read_document(target, output.sources)
             take(document, "hpplan normalize", "plan")
             source, base = document.source, load_plan(document)
             text = run.text(format_name or source.own_format, source.name)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from hpplan.cli.configuration import Configurations
     from hpplan.documents.source import Sources
     from hpplan.errors import HpplanError
     from hpplan.reports.screen import Screen
@@ -31,6 +32,9 @@ class Output:
     click's context object. `sources` holds the documents that were read, for
     the positions in error messages.
     """
+
+    configurations: Configurations
+    """What configuration files say of the plans of this run; known once the options are."""
 
     def __init__(self) -> None:
         """Start with nothing to say."""

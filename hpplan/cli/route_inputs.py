@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -62,9 +62,12 @@ def read_route_input(
             )
         table = load_routes(document)
         return RouteInput(table.mesh, table.workload, table)
+    settings = output.configurations.settings(path)
     if kind == "plan":
-        mesh, found = _of_plan(output, path, document, options)
+        output.configurations.check([path])
+        mesh, found = _of_plan(output, path, document, options.over(settings))
     else:
+        options = replace(options, mesh_text=options.mesh_text or settings.mesh)
         mesh, found = _of_workload(path, document, options)
     workloads = tuple(_with_options(workload, options) for workload in found.workloads)
     if len(workloads) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,6 +14,7 @@ from hpplan.cli.names import CP_LAYOUT, GRANULARITY, POLICY
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hpplan.plan.settings import Settings
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
@@ -128,6 +129,14 @@ class RouteOptions:
     def replaces_workload(self) -> bool:
         """Whether what is routed is another workload than the plan's own."""
         return self.workload_file is not None or self.cp_layout is not None or self.pad
+
+    def over(self, settings: Settings) -> RouteOptions:
+        """Return these options, with the mesh and the workload of a configuration where none are given."""
+        return replace(
+            self,
+            mesh_text=self.mesh_text or settings.mesh,
+            workload_file=self.workload_file or settings.workload,
+        )
 
     def given(self) -> list[str]:
         """Return the names of the options that were given."""

@@ -15,17 +15,15 @@ from hpplan.diagnostics import SEVERITIES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hpplan.checks.run import CheckRun
     from hpplan.cli.output import Output
-    from hpplan.diagnostics import Code, Diagnostic
-    from hpplan.documents.reader import Document
+    from hpplan.diagnostics import Diagnostic
 
 FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sarif")
 """The keys of `hpplan.reports.formats.FORMATS`; a test holds the two together."""
 
 
 @click.command("validate", short_help="Find what is wrong with plans, rules, workloads and routing tables.")
-@click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
+@click.argument("files", nargs=-1, type=PATH, metavar="[FILE]...")
 @rule_options
 @found_options("documents of hpplan")
 @click.option("--mesh", "mesh_text", metavar="AXES", help="Check for this mesh, such as dp=2,cp=2,tp=4,sp.")
@@ -80,70 +78,53 @@ def command(
     """Find what is wrong with plans, rules files, strategies, workloads and routing tables.
 
     What a FILE is, its content says. A folder stands for the documents in it
-    and below; a pattern such as 'plans/**/*.yaml' for what matches. Plans are checked with the rules in
-    --rules, or with their own. A routing table among several FILEs is also
-    checked against the plans. `hpplan explain CODE` tells more about a finding.
+    and below, a pattern such as 'plans/**/*.yaml' for what matches. Without a
+    FILE, these are the plans that the nearest hpplan.toml names, and what it
+    says belongs to them.
+
+    Plans are checked with the rules in --rules, or with their own. A routing
+    table among several FILEs is also checked against the plans. `hpplan
+    explain CODE` tells more about a finding.
 
     Codes are given as ids (HP213), beginnings of ids (HP2) or names, separated
     by commas. What keeps a file from being read further is always reported.
     """
-    from hpplan.checks.run import CHECKED, CheckRun
+    from hpplan.checks.run import CHECKED
+    from hpplan.cli.validate_run import ValidateRun
+    from hpplan.errors import InvalidInput
     from hpplan.reports.formats import TEXT_FORMATS
     from hpplan.routing.mesh import parse_mesh
 
     only_one_standard_input((*files, rules_file, strategies_file))
+    if mesh_text is not None:
+        parse_mesh(mesh_text)  # what is wrong with an option is wrong with the call
     found = Found(output, "hpplan validate", CHECKED, skip_foreign=skip_foreign, show_skipped=show_skipped)
-    paths = found.paths(files)
-    refuse_overwriting([output_file], (*paths, rules_file, strategies_file))
-    selected, ignored = _codes("--select", select), _codes("--ignore", ignore)
-    run = CheckRun(model_type, None if mesh_text is None else parse_mesh(mesh_text))
-    count = _check(output, run, found, paths, rules_file, strategies_file)
-    findings = [
-        *run.blocking,
-        *(
-            item
-            for item in run.findings
-            if (selected is None or item.code in selected) and (ignored is None or item.code not in ignored)
-        ),
-    ]
+    given = {
+        "rules": rules_file,
+        "strategies": strategies_file,
+        "model_type": model_type,
+        "mesh": mesh_text,
+        "select": _codes("--select", select),
+        "ignore": _codes("--ignore", ignore),
+    }
+    run = ValidateRun(output, found, given)
+    try:
+        paths, whole = output.configurations.paths(found, files, "FILE...")
+        refuse_overwriting([output_file], (*paths, rules_file, strategies_file))
+        for path in paths:
+            run.check(path, beside=whole is not None)
+        found.check()
+        findings = run.findings(whole)
+    except InvalidInput as failure:
+        # A configuration that is wrong may say anything of any plan.
+        findings = list(failure.diagnostics)
     _report(output, findings, output_format, output_file)
     if statistics:
         _count(output, findings, output_format, output_file)
     if output_format in TEXT_FORMATS:
-        output.conclude(_summary(findings, count))
+        output.conclude(_summary(findings, run.files))
     fatal = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     return 1 if any(item.level in fatal for item in findings) else 0
-
-
-def _check(
-    output: Output,
-    run: CheckRun,
-    found: Found,
-    paths: list[str],
-    rules_file: str | None,
-    strategies_file: str | None,
-) -> int:
-    """Check what is at the paths, and return how many documents that are, with those beside them."""
-    from hpplan.documents.reader import read_document
-    from hpplan.errors import InvalidInput
-
-    def read_beside(path: str) -> Document | None:
-        return read_document(path, output.sources)
-
-    beside = [(run.use_rules, rules_file), (run.use_strategies, strategies_file)]
-    steps = [(step, path, read_beside) for step, path in beside if path is not None]
-    steps += ((run.check, path, found.read) for path in paths)
-    for step, path, read in steps:
-        try:
-            document = read(path)
-        except InvalidInput as failure:  # noqa: PERF203 - every document has its say
-            run.blocking.extend(failure.diagnostics)
-        else:
-            if document is not None:
-                step(document)
-    found.check()
-    run.finish()
-    return len(steps) - found.skipped
 
 
 def _report(output: Output, findings: list[Diagnostic], output_format: str, output_file: str | None) -> None:
@@ -190,22 +171,16 @@ def _summary(findings: list[Diagnostic], files: int) -> str:
     return f"{', '.join(told)} in {where}." if told else f"No findings in {where}."
 
 
-def _codes(option: str, texts: Iterable[str]) -> frozenset[Code] | None:
-    """Return the codes that an option names, or None where it was not given."""
+def _codes(option: str, texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the ids, beginnings of ids and names that an option gives."""
     wanted = [part.strip() for text in texts for part in text.split(",") if part.strip()]
-    if not wanted:
-        return None
-    from hpplan.checks.nearest import nearest_field
-    from hpplan.checks.registry import all_codes
+    if wanted:
+        from hpplan.checks.nearest import nearest_field
+        from hpplan.checks.registry import all_codes, codes_called
 
-    found: set[Code] = set()
-    for text in wanted:
-        named = {
-            code for code in all_codes() if code.id.startswith(text.upper()) or code.name == text.lower()
-        }
-        if not named:
-            near = nearest_field(text.lower(), [code.name for code in all_codes()])
-            ask = f"; did you mean '{near}'?" if near else ""
-            raise click.BadParameter(f"no code is called '{text}'{ask}", param_hint=f"'{option}'")
-        found |= named
-    return frozenset(found)
+        for text in wanted:
+            if not codes_called(text):
+                near = nearest_field(text.lower(), [code.name for code in all_codes()])
+                ask = f"; did you mean '{near}'?" if near else ""
+                raise click.BadParameter(f"no code is called '{text}'{ask}", param_hint=f"'{option}'")
+    return tuple(wanted)

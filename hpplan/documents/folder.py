@@ -10,7 +10,7 @@ from glob import glob
 from typing import TYPE_CHECKING
 
 from hpplan.documents.natural import natural_key
-from hpplan.documents.streams import unreadable
+from hpplan.documents.streams import STDIN, unreadable
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:
@@ -41,6 +41,14 @@ def named(arguments: Iterable[str]) -> list[str]:
             raise UnusableRequest(f"No file matches '{argument}'.")
         paths += matching
     return paths
+
+
+def distinct(paths: Iterable[str]) -> list[str]:
+    """Return each file once, by the first of its names."""
+    found: dict[str, str] = {}
+    for path in paths:
+        found.setdefault(path if path == STDIN else os.path.realpath(path), path)
+    return list(found.values())
 
 
 def files_in(folder: str, endings: tuple[str, ...] = DOCUMENTS) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hpplan.documents.steps import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from hpplan.diagnostics import Path
     from hpplan.documents.source import Source
@@ -38,6 +38,11 @@ class _Wanted:
 
 def find(source: Source, wanted: Iterable[tuple[Path, bool]]) -> list[int]:
     """Return the character index of each (path, on_key), or of its nearest ancestor in the text."""
+    if source.format == "toml":
+        from hpplan.documents.toml_data import toml_positions
+
+        found = toml_positions(source.text)
+        return [_nearest(found, path, on_key=on_key) for path, on_key in wanted]
     top = _Wanted(None)
     missing = 1
     asked: list[tuple[_Wanted, bool]] = []
@@ -61,6 +66,13 @@ def find(source: Source, wanted: Iterable[tuple[Path, bool]]) -> list[int]:
 
         _walk(yaml_steps(source.text), top, missing)
     return [node.index(on_key=on_key) for node, on_key in asked]
+
+
+def _nearest(found: Mapping[Path, tuple[int, int]], path: Path, *, on_key: bool) -> int:
+    while path not in found:
+        path, on_key = path[:-1], True
+    key, value = found[path]
+    return key if on_key else value
 
 
 def _walk(steps: Steps, top: _Wanted, missing: int) -> None:

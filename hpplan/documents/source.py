@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hpplan.diagnostics import Diagnostic, Place, Position
 
-Format = Literal["yaml", "json"]
+Format = Literal["yaml", "json", "toml"]
 
 BOM: Final = "\ufeff"
 

@@ -41,6 +41,12 @@ def _strategies() -> CoreSchema:
     return STRATEGIES_SCHEMA
 
 
+def _config() -> CoreSchema:
+    from hpplan.plan.configuration import CONFIGURATION_SCHEMA
+
+    return CONFIGURATION_SCHEMA
+
+
 def _workload() -> CoreSchema:
     from hpplan.routing.workload_shape import WORKLOAD_SCHEMA
 
@@ -112,6 +118,15 @@ DOCUMENT_KINDS = (
         "Strategies that join the built-in ones and win over them.",
         "Not said here: each target is declared once.",
         _strategies,
+    ),
+    DocumentKind(
+        "config",
+        "Configuration",
+        "Which plans belong to which rules, and how they are looked at: hpplan.toml, or the table "
+        "tool.hpplan of pyproject.toml.",
+        "Not said here: files are there, and among them a plan for each entry of files; a mesh is one; codes "
+        "are known; no two plans are normalized into one file.",
+        _config,
     ),
     DocumentKind(
         "workload",

@@ -8,6 +8,7 @@ import pytest
 
 from hpplan.checks.registry import CHECKS, all_codes
 from hpplan.checks.run import CheckRun
+from hpplan.documents import configuration_codes
 from hpplan.documents.reader import read_document
 from hpplan.documents.source import Sources
 from hpplan.errors import InvalidInput
@@ -21,6 +22,7 @@ WITHOUT_SAMPLE = {
     mesh_codes.WORLD_SIZE_MISMATCH.name,  # of a job
     *(code.name for code in exec_codes.CODES),  # of ranks that run
     *(code.name for code in batch_codes.CODES),  # of batches, which are no plans
+    *(code.name for code in configuration_codes.CODES),  # of configuration files
     "foreign-routes",  # of two files
 }
 """What no plan, rules file or routing table has on its own; workloads have samples of their own."""

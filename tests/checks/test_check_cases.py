@@ -10,14 +10,15 @@ import yaml
 
 from hpplan.checks.registry import CHECKS, all_codes
 from hpplan.checks.run import CheckRun
+from hpplan.documents import configuration_codes
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
 from hpplan.routing.mesh import parse_mesh
 
 CASES = Path(__file__).parents[1] / "cases" / "checks"
 
-OTHERWISE_TESTED = {"broken-strategy-plugin"}
-"""Needs an installed package; tested with the strategies."""
+OTHERWISE_TESTED = {"broken-strategy-plugin", *(code.name for code in configuration_codes.CODES)}
+"""Need an installed package, or a configuration file; tested with the strategies, and with those."""
 
 
 def load_cases() -> list[Any]:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from readme_blocks import README, ROOT, commands, refreshed
 
 from hpplan.cli.main import COMMANDS
+from hpplan.diagnostics import Place
+from hpplan.documents.source import Sources
+from hpplan.documents.toml_data import parse_toml
+from hpplan.plan.configuration import CONFIGURATION_SCHEMA, check_configuration
 
 
 def test_generated_parts_are_fresh() -> None:
@@ -17,6 +24,17 @@ def test_every_command_shows_its_help() -> None:
     """A command is missing from the README."""
     shown = commands(README.read_text(encoding="utf-8"))
     assert [f"hpplan {name} --help" for name in COMMANDS if f"hpplan {name} --help" not in shown] == []
+
+
+def test_the_configuration_is_one() -> None:
+    """Whoever copies the configuration gets an error, or a setting is nowhere explained."""
+    text = README.read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    data = parse_toml(block.encode(), "hpplan.toml", Sources())
+    assert list(check_configuration(data, Place("hpplan.toml"))) == []
+    (table,) = re.findall(r"\| setting .*?\n\n", text, re.DOTALL)
+    plans: Any = CONFIGURATION_SCHEMA["fields"]["plans"]
+    assert set(re.findall(r"`([a-z_]+)`", table)) >= plans["schema"]["items_schema"]["fields"].keys()
 
 
 def test_ci_runs_the_test_command() -> None:

@@ -1,0 +1,136 @@
+"""Configuration files: where they are found, and what they say of the plans of a command line."""
+# pathlib takes longer to import than a plan to read.
+# ruff: noqa: PTH100, PTH113, PTH117, PTH118, PTH119, PTH120
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from hpplan.errors import UnusableRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hpplan.checks.configuration import Configuration
+    from hpplan.cli.found import Found
+    from hpplan.cli.output import Output
+    from hpplan.plan.settings import Settings
+
+FILE, SHARED_FILE = "hpplan.toml", "pyproject.toml"
+"""The names of a configuration file: one of ours, and one in which we have a table."""
+
+_TABLE = re.compile(rb"(?m)^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*hpplan[ \t]*[].]")
+
+
+class Configurations:
+    """The configuration files of a run: that of each plan is the nearest in its folder and above.
+
+    `chosen` is one that counts for all plans instead, and `off` says that none does.
+    """
+
+    def __init__(self, output: Output, chosen: str | None, *, off: bool) -> None:
+        """Read nothing yet."""
+        self._output, self._chosen, self._off = output, chosen, off
+        self._known: dict[str, Configuration | None] = {}
+
+    @property
+    def arguments(self) -> list[str]:
+        """The options that make another process look at the same files."""
+        chosen = [] if self._chosen is None else ["--config", self._chosen]
+        return ["--no-config"] if self._off else chosen
+
+    def of_folder(self, folder: str) -> Configuration | None:
+        """Return the configuration that counts in a folder; raise InvalidInput where it is wrong."""
+        if self._off:
+            return None
+        if self._chosen is not None:
+            chosen = self._read(self._chosen, os.path.dirname(self._chosen))
+            if chosen is None:
+                raise UnusableRequest(f"There is no table [tool.hpplan] in {self._chosen}.")
+            return chosen
+        try:
+            here = start = os.path.abspath(folder)
+        except OSError:  # the working directory is gone
+            return None
+        while True:
+            above = here if os.path.isabs(folder) else os.path.relpath(here)
+            above = "" if above == os.curdir else above
+            for name in (FILE, SHARED_FILE):
+                if os.path.isfile(os.path.join(here, name)):
+                    found = self._read(os.path.join(above, name), above)
+                    if found is not None:
+                        return found
+            start, here = here, os.path.dirname(here)
+            if here == start:
+                return None
+
+    def of(self, path: str) -> Configuration | None:
+        """Return the configuration that counts for what is at a path; for standard input there is none."""
+        return None if path == "-" else self.of_folder(os.path.dirname(path))
+
+    def settings(self, path: str) -> Settings:
+        """Return what holds for the plan at a path."""
+        from hpplan.plan.settings import Settings
+
+        found = self.of(path)
+        return Settings() if found is None else found.settings(path)
+
+    def check(self, plans: Iterable[str], whole: Configuration | None = None) -> None:
+        """Raise InvalidInput for what configurations say wrong of plans; `whole` is one that named them."""
+        by_configuration: dict[int, tuple[Configuration, list[str]]] = {}
+        if whole is not None:
+            by_configuration[id(whole)] = (whole, [])
+        for path in plans:
+            found = self.of(path)
+            if found is not None:
+                by_configuration.setdefault(id(found), (found, []))[1].append(path)
+        for found, paths in by_configuration.values():
+            found.check(paths, whole=found is whole)
+
+    def source_of(self, path: str) -> str:
+        """Return the plan that is normalized into the file at a path, or that path."""
+        found = self.of(path)
+        return path if found is None else found.source_of(path)
+
+    def paths(
+        self, found: Found, arguments: Sequence[str], argument: str
+    ) -> tuple[list[str], Configuration | None]:
+        """Return the paths that a command line names, or those that the configuration does, with that one."""
+        if arguments:
+            return found.paths(arguments), None
+        here = self.of_folder(os.curdir)
+        if here is None:
+            raise click.UsageError(f"Missing argument '{argument}', and no {FILE} here or above names plans.")
+        paths = here.plans()
+        if not here.names_plans:
+            raise click.UsageError(
+                f"Missing argument '{argument}', and {here.name} names no plans; give it a table [[plans]]."
+            )
+        found.look_at(paths)
+        return paths, here
+
+    def _read(self, path: str, folder: str) -> Configuration | None:
+        """Return the configuration in a file, or None where a shared one has none."""
+        if path not in self._known:
+            from hpplan.documents.streams import read_bytes
+
+            raw = read_bytes(path)
+            shared = os.path.basename(path) == SHARED_FILE
+            self._known[path] = (
+                self._parsed(raw, path, folder, shared=shared) if not shared or _TABLE.search(raw) else None
+            )
+        return self._known[path]
+
+    def _parsed(self, raw: bytes, path: str, folder: str, *, shared: bool) -> Configuration:
+        from hpplan.checks.configuration import Configuration
+        from hpplan.diagnostics import Place
+        from hpplan.documents.toml_data import parse_toml
+
+        data, place = parse_toml(raw, path, self._output.sources), Place(path)
+        for name in ("tool", "hpplan") if shared else ():
+            data, place = data[name], place.at(name)
+        return Configuration(data, place, folder)
