@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -16,67 +15,104 @@ import yaml
 from hpplan.cli.completion import complete_passes
 
 if TYPE_CHECKING:
-    from conftest import Runner
+    from conftest import Result, Runner
 
 PLAN = "param_plan: {a: {is_boundary: true}}\nboundary_classes: {a: M}\nexternal_state_classes: [M]\n"
 
 
+FOREIGN = {
+    "plans/values.yaml": "rules: {{ .Values.rules }}\n",
+    "floor_plan.json": '{"items": [{"room": 1}], "replicas": 2}',
+    "deploy/role.yaml": "rules:\n- apiGroups: ['']\n",
+    "deploy/all.yaml": "a: 1\n---\nb: 2\n",
+    "mkdocs.yml": "plugins: !!python/name:x.y\n",
+    ".github/workflows/ci.yml": "on: push\nstrategies: [{kind: canary}]\n",
+    "package.json": "{",
+}
+
+
 @pytest.fixture
-def hooks(root: Path) -> dict[str, dict[str, Any]]:
-    """Return the hooks by their id."""
+def hooks(root: Path) -> dict[str, list[str]]:
+    """Return what each hook runs, by its id."""
     loaded = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    return {hook["id"]: hook for hook in loaded}
+    for hook in loaded:
+        # Nothing but its type keeps a file from a hook.
+        assert hook["types_or"] == ["yaml", "json"]
+        assert not hook.keys() & {"files", "exclude", "pass_filenames"}
+    return {hook["id"]: hook["entry"].split() for hook in loaded}
 
 
-def test_the_hooks_run(hpplan: Runner, hooks: dict[str, dict[str, Any]], tmp_path: Path) -> None:
-    """A hook whose command does not parse fails in every repository that uses it."""
-    plan = tmp_path / "my_plan.yaml"
-    plan.write_text(PLAN, encoding="utf-8")
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the YAML and JSON files of a repository, as pre-commit hands them over: with files of others."""
+    monkeypatch.chdir(tmp_path)
+    ours = {
+        "plan.yaml": PLAN,
+        "configs/llama.yaml": PLAN,
+        "configs/train.yaml": "plan_overrides: [{match: a, local_compute_fn: x.y}]\nlr: 1\n",
+        "w.yaml": "feature_width: 1\nsequence: {length: 4}\nitems: []\n",
+    }
+    for name, text in {**ours, **FOREIGN}.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
+    return [*ours, *FOREIGN]
+
+
+def run_hook(hpplan: Runner, entry: list[str], *files: str) -> Result:
+    """Run a hook as pre-commit does: its entry, and the names of files."""
+    program, *arguments = entry
+    assert program == "hpplan"
+    return hpplan(*arguments, *files)
+
+
+def test_the_hooks_run(hpplan: Runner, hooks: dict[str, list[str]], files: list[str]) -> None:
+    """A file that is no plan fails the commit, or a plan with another name than plans have is let through."""
     assert hooks.keys() == {"hpplan-normalize", "hpplan-validate"}
     for hook in hooks.values():
-        assert re.search(hook["files"], str(plan))
-        program, *arguments = hook["entry"].split()
-        assert program == "hpplan"
-        assert hpplan(*arguments, str(plan)).status == 0
-    assert "is_boundary: false" in plan.read_text(encoding="utf-8")
+        assert run_hook(hpplan, hook, *files).status == 0
+    for name in ("plan.yaml", "configs/llama.yaml"):
+        text = Path(name).read_text(encoding="utf-8")
+        assert "is_boundary: false" in text
+    for name, text in FOREIGN.items():
+        assert Path(name).read_text(encoding="utf-8") == text
+    again = {name: Path(name).read_bytes() for name in files}
+    assert run_hook(hpplan, hooks["hpplan-normalize"], *files).status == 0
+    assert {name: Path(name).read_bytes() for name in files} == again
 
 
-@pytest.mark.parametrize(
-    ("path", "taken_by"),
-    [
-        ("plans/deepseek_v3.yaml", "both"),
-        ("sample_plans/deepseek_v3.yaml", "both"),
-        ("training/plans/v2/llama.yml", "both"),
-        ("llama_plan/stage_0.json", "both"),
-        ("my_plan.yaml", "both"),
-        ("configs/plan.json", "both"),
-        ("codegen_meta.json", "both"),
-        ("out/llama/codegen_meta.json", "both"),
-        ("out/deepseek_v3.codegen_meta.json", "both"),
-        ("sample_plans/broken/foreign-routes.yaml", "both"),
-        ("my_plan.rules.yaml", "validate"),
-        ("plans/llama.rules.yaml", "validate"),
-        ("plans/rules.yaml", "validate"),
-        ("plans/llama.strategies.yml", "validate"),
-        ("sample_plans/workloads/mixed.yaml", "validate"),
-        ("plans/llama.workload.yaml", "validate"),
-        ("plans/llama.routes.json", "validate"),
-        ("plans/routes/llama.json", "validate"),
-        ("plans/README.md", "none"),
-        ("sample_plans/batches/qwen3_vl.jsonl", "none"),
-        ("plans.d/x.yaml", "none"),
-        ("configs/train.yaml", "none"),
-        ("my_plan.yaml.bak", "none"),
-        ("floorplans/x.yaml", "none"),
-    ],
-)
-def test_the_files_that_the_hooks_take(hooks: dict[str, dict[str, Any]], path: str, taken_by: str) -> None:
-    """A plan that no hook looks at is not checked; normalizing what is no plan fails the commit."""
-    takes = {
-        name: bool(re.search(hook["files"], path) and not re.search(hook.get("exclude", "^$"), path))
-        for name, hook in hooks.items()
-    }
-    assert takes == {"hpplan-normalize": taken_by == "both", "hpplan-validate": taken_by != "none"}
+def test_a_commit_of_files_of_others(hpplan: Runner, hooks: dict[str, list[str]], files: list[str]) -> None:
+    """A commit without a single document of ours fails."""
+    for hook in hooks.values():
+        assert run_hook(hpplan, hook, *(name for name in files if name in FOREIGN)).status == 0
+
+
+def test_what_is_wrong_fails_the_commit(
+    hpplan: Runner, hooks: dict[str, list[str]], files: list[str]
+) -> None:
+    """A plan that is broken passes for a file of others."""
+    for text in ("param_plan: {a: [}\nboundary_classes: {}\n", "param_plan: {a: {is_boundary: maybe}}\n"):
+        Path("configs/llama.yaml").write_text(text, encoding="utf-8")
+        for hook in hooks.values():
+            result = run_hook(hpplan, hook, *files)
+            assert result.status == 1
+            assert "configs/llama.yaml:1:" in result.stdout + result.stderr
+        assert Path("plan.yaml").read_text(encoding="utf-8") == PLAN
+
+
+def test_hooks_and_a_configuration(hpplan: Runner, hooks: dict[str, list[str]], files: list[str]) -> None:
+    """A hook writes a plan over itself whose normalized plan is another file, or leaves that as it was."""
+    Path("hpplan.toml").write_text(
+        '[[plans]]\nfiles = "configs/llama.yaml"\nnormalized = "{folder}/{name}.normalized.yaml"\n',
+        encoding="utf-8",
+    )
+    hook = hooks["hpplan-normalize"]
+    # By the plan, by what it is normalized into, and by no name at all, as with pass_filenames: false.
+    for names in ([*files], ["configs/llama.normalized.yaml"], []):
+        made = Path("configs/llama.normalized.yaml")
+        made.write_text(PLAN, encoding="utf-8")
+        assert run_hook(hpplan, hook, *names).status == 0
+        assert Path("configs/llama.yaml").read_text(encoding="utf-8") == PLAN
+        assert "is_boundary: false" in made.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
