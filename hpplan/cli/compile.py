@@ -62,11 +62,11 @@ def command(
     """
     from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
-    from hpplan.errors import InvalidInput
+    from hpplan.errors import InvalidInput, InvalidOption
     from hpplan.passes.record import with_record, without_record
     from hpplan.reports.changes import summarize
     from hpplan.reports.route_view import RouteView
-    from hpplan.routing.agreeing_plan import agreeing_plan
+    from hpplan.routing.agreeing_plan import agreeing_plan, check_mesh
 
     if folder == "-":
         raise click.BadParameter("two files need a folder, and '-' is none.", param_hint="'-o'")
@@ -95,6 +95,9 @@ def command(
         problems += error.diagnostics
     if problems:
         raise kind(dict.fromkeys(problems))
+    refused = list(check_mesh(before, table.mesh)) if routing.mesh_text is not None else []
+    if refused:
+        raise InvalidOption(refused)
     view = RouteView(table, "")
     note_warnings(output, [*normalized.warnings, *view.warnings], strict=settings.strict)
     plan = without_record(normalized.plan) if settings.bare else with_record(before, normalized)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from hpplan.cli.inputs import INPUT, PATH, refuse_overwriting
+from hpplan.cli.inputs import INPUT, PATH, note_warnings, refuse_overwriting
 from hpplan.cli.names import ROUTE_FORMAT
 from hpplan.cli.route_inputs import read_route_input
 from hpplan.cli.routing_options import RankOrAll, RouteOptions, routing_options
@@ -110,6 +110,7 @@ def command(
     routing = RouteOptions(**options)
     refuse_overwriting([output_file], (path, routing.workload_file))
     found = read_route_input(output, path, routing, several=True)
+    note_warnings(output, found.warnings, strict=False)
     if not comparing:
         _check_links(links, chosen, rank, export, several=bool(found.micro_batches))
     screen = output.screen(output_file)
@@ -163,7 +164,6 @@ def _view(
     output: Output, found: RouteInput, options: RouteOptions, links: Links, *, name: str, shown: bool
 ) -> RouteView:
     """Plan the routes, and say on standard error what they give cause to warn of, unless it is `shown`."""
-    from hpplan.cli.inputs import note_warnings
     from hpplan.reports.route_view import RouteView
 
     table = found.table or options.plan(found.mesh, found.workload)

@@ -34,6 +34,8 @@ class RouteInput:
     """Where there are several and none was picked; `workload` is the first of them then."""
     note: str = ""
     """What became of --assign, where the one workload has buckets."""
+    warnings: tuple[Diagnostic, ...] = ()
+    """In what --mesh contradicts the plan."""
 
 
 def read_route_input(
@@ -69,13 +71,14 @@ def read_route_input(
     else:
         options = replace(options, mesh_text=options.mesh_text or settings.mesh)
         mesh, found = _of_workload(path, document, options)
+    warnings = _of_another_mesh(document, mesh) if kind == "plan" and options.mesh_text is not None else ()
     workloads = tuple(_with_options(workload, options) for workload in found.workloads)
     if len(workloads) > 1:
         if not several:
             raise _pick_one(len(workloads))
-        return RouteInput(mesh, workloads[0], micro_batches=workloads)
+        return RouteInput(mesh, workloads[0], micro_batches=workloads, warnings=warnings)
     workload, note = _assignable(workloads[0], options, picked=found.picked)
-    return RouteInput(mesh, workload, note=note)
+    return RouteInput(mesh, workload, note=note, warnings=warnings)
 
 
 def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTable:
@@ -183,6 +186,23 @@ def _mesh_of_plan(document: Document, options: RouteOptions) -> Mesh:
     if options.mesh_text is not None:
         return _mesh_of_text(options.mesh_text)
     return mesh_of_plan(document.data["parallel_dims"], document.place.at("parallel_dims"))
+
+
+def _of_another_mesh(document: Document, mesh: Mesh) -> tuple[Diagnostic, ...]:
+    """Return warnings about a mesh that a plan is not for: its workload may be looked at on any."""
+    from dataclasses import replace
+
+    from hpplan.plan.model import Plan, check_plan
+    from hpplan.routing.agreeing_plan import check_mesh
+
+    # Nothing else of the plan is read, and a plan of a million entries takes long to check.
+    said = {
+        name: document.data[name] for name in ("mesh_dim_names", "parallel_dims") if name in document.data
+    }
+    plan = Plan({"param_plan": {}, "boundary_classes": {}, **said}, document.place)
+    if any(check_plan(plan.data, plan.place)):
+        return ()
+    return tuple(replace(one, severity="warning") for one in check_mesh(plan, mesh))
 
 
 def _workloads(data: Any, place: Place, options: RouteOptions) -> _Found:  # noqa: ANN401 - of a document

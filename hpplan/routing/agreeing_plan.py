@@ -1,16 +1,21 @@
-"""A plan that says of mesh and workload what the routing table beside it says."""
+"""Whether a mesh is one of those that a plan is for, and a plan that agrees with the table beside it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpplan.errors import UnusableRequest
+from hpplan.diagnostics import Diagnostic
 from hpplan.routing.mesh import AXES, Mesh
+from hpplan.routing.mesh_codes import MESH_CONTRADICTS_PLAN
 from hpplan.routing.workload_shape import KEY_ORDER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hpplan.plan.model import Plan
     from hpplan.routing.routes import RoutingTable
+
+_OR_ITS_AXES = "or take a mesh with the plan's axes"
 
 
 def agreeing_plan(
@@ -20,34 +25,29 @@ def agreeing_plan(
 
     The workload goes under `feature_exchange`, with what the plan's own has
     beside the fields of a workload, and the sizes of the mesh into
-    `parallel_dims`. The warning is empty where the mesh is the plan's own.
-    Raises UnusableRequest for a mesh whose active axes, order of axes, or sp
-    are not those that the plan is written for.
+    `parallel_dims`. The warning is empty where the mesh is the plan's own. The
+    mesh is one that `check_mesh` finds nothing about.
     """
     if other_workload:
         plan = plan.replace(feature_exchange=_with_other_fields(table.workload.to_data(), _own(plan, table)))
-    if not other_mesh:
-        return plan, ""
-    if "parallel_dims" not in plan.data:
-        _refuse_unnamed_axes(plan, table.mesh)
+    if not other_mesh or "parallel_dims" not in plan.data:
         return plan, ""
     dims = plan.data["parallel_dims"]
-    own = Mesh(
-        {axis: plan.size(axis) for axis in AXES}, dims.get("sequence_parallel", False), plan.size("ep")
-    )
-    used = table.mesh
-    _refuse_other_axes(own, used)
-    says_sp = "sequence_parallel" in dims
-    if says_sp:
-        _refuse_other_sp(own, used)
+    own, used = _mesh_of(plan), table.mesh
     sizes = {axis: used.axes.get(axis, 1) for axis in AXES}
     fields = {f"{axis}_size": size for axis, size in sizes.items() if size != own.axes[axis]}
-    if used.sp and not says_sp:
+    if used.sp and "sequence_parallel" not in dims:
         fields["sequence_parallel"] = True
     if not fields:
         return plan, ""
     warning = f"--mesh {used} is not the plan's {own}; the compiled plan gets its sizes in parallel_dims"
     return plan.replace(parallel_dims={**dims, **fields}), warning
+
+
+def _mesh_of(plan: Plan) -> Mesh:
+    """Return the mesh of a plan's sizes, whether its ranks can be shared out like that or not."""
+    sp = plan.data.get("parallel_dims", {}).get("sequence_parallel", False)
+    return Mesh({axis: plan.size(axis) for axis in AXES}, sp, plan.size("ep"))
 
 
 def _own(plan: Plan, table: RoutingTable) -> object:
@@ -85,44 +85,46 @@ def axes_not_named(plan: Plan, mesh: Mesh) -> list[str]:
     return [axis for axis in ("cp", "tp") if (axis in names) != (mesh.axes.get(axis, 1) > 1)]
 
 
-def _refuse_unnamed_axes(plan: Plan, used: Mesh) -> None:
-    """Refuse a mesh whose cp or tp is not what a plan without sizes is written for."""
-    if axes_not_named(plan, used):
+def check_mesh(plan: Plan, used: Mesh) -> Iterator[Diagnostic]:
+    """Yield what of a plan, beside its sizes, would have to be another for it to run on a mesh."""
+    if "parallel_dims" in plan.data:
+        where = plan.place.at("parallel_dims")
+        for message, hint in _contradictions(plan, used):
+            yield Diagnostic(MESH_CONTRADICTS_PLAN, message, where, hint)
+    elif axes_not_named(plan, used):
         names = ", ".join(plan.data["mesh_dim_names"]) or "none"
-        raise UnusableRequest(
+        yield Diagnostic(
+            MESH_CONTRADICTS_PLAN,
             f"the plan's mesh_dim_names are {names}, and --mesh is {used}; change mesh_dim_names and the "
-            "placements of the plan first, or compile for a mesh with the plan's axes"
+            "placements of the plan first",
+            plan.place.at("mesh_dim_names"),
+            _OR_ITS_AXES,
         )
 
 
-def _refuse_other_sp(own: Mesh, used: Mesh) -> None:
-    """Refuse a mesh with another sequence parallelism; without tp there is nothing that it could split."""
-    if used.tp > 1 and used.sp != own.sp:
-        change, instead = ("leaves out sp", "add sp to") if own.sp else ("adds sp", "leave sp out of")
-        raise UnusableRequest(
-            f"the plan's parallel_dims are {own}, and --mesh is {used}, which {change}; change "
-            f"sequence_parallel and the placements of the plan first, or {instead} --mesh"
-        )
-
-
-def _refuse_other_axes(own: Mesh, used: Mesh) -> None:
-    """Refuse a mesh for which more of a plan than its sizes would have to change."""
-    active = [axis for axis, size in used.axes.items() if size > 1]
-    there = [axis for axis, size in own.axes.items() if size > 1]
+def _contradictions(plan: Plan, used: Mesh) -> Iterator[tuple[str, str | None]]:
+    """Yield sentences, each with a way out, about a mesh that is not the one of a plan's sizes."""
+    own = _mesh_of(plan)
     says = f"the plan's parallel_dims are {own}, and --mesh is {used}"
-    for axis in AXES:
-        if (axis in active) != (axis in there):
-            change = "makes active" if axis in active else "leaves out"
-            raise UnusableRequest(
-                f"{says}, which {change} {axis}; change parallel_dims, mesh_dim_names and the placements of "
-                "the plan first, or compile for a mesh with the plan's axes"
-            )
-    if active != there:
-        raise UnusableRequest(
-            f"{says}; the ranks of a plan are in the order {', '.join(AXES)}, so write its axes in that order"
-        )
-    if used.ep not in {1, own.ep}:
-        raise UnusableRequest(f"{says}; change ep_size and the rules of the plan first, or leave out ep")
+    active = [axis for axis, _ in used.shape[0]]
+    there = [axis for axis, _ in own.shape[0]]
+    makes = [axis for axis in active if axis not in there]
+    lacks = [axis for axis in there if axis not in active]
+    if makes or lacks:
+        what = [f"makes active {', '.join(makes)}"] if makes else []
+        what += [f"leaves out {', '.join(lacks)}"] if lacks else []
+        change = "change parallel_dims, mesh_dim_names and the placements of the plan first"
+        yield f"{says}, which {' and '.join(what)}; {change}", _OR_ITS_AXES
+    elif active != there:
+        order = f"the ranks of a plan are in the order {', '.join(AXES)}, so write its axes in that order"
+        yield f"{says}; {order}", None
     ranks = used.dp * used.parent_size
-    if ranks % own.ep:
-        raise UnusableRequest(f"{says}; ep={own.ep} of the plan does not divide dp x cp x tp = {ranks}")
+    if used.ep not in {1, own.ep}:
+        yield f"{says}; change ep_size and the rules of the plan first", "or leave out ep"
+    elif ranks % own.ep:
+        yield f"{says}; ep={own.ep} of the plan does not divide dp x cp x tp = {ranks}", None
+    # Without tp there is nothing that sp could split, and a plan that does not say is for either.
+    if "sequence_parallel" in plan.data["parallel_dims"] and used.tp > 1 and used.sp != own.sp:
+        does, instead = ("leaves out sp", "add sp to") if own.sp else ("adds sp", "leave sp out of")
+        change = "change sequence_parallel and the placements of the plan first"
+        yield f"{says}, which {does}; {change}", f"or {instead} --mesh"

@@ -1,4 +1,4 @@
-"""Codes HP40x: what can be wrong with a mesh."""
+"""Codes HP40x, and HP441: what can be wrong with a mesh."""
 
 from __future__ import annotations
 
@@ -136,6 +136,32 @@ Start as many ranks as pp x dp x cp x tp says, or route again for the mesh that 
 """,
 )
 
+MESH_CONTRADICTS_PLAN = Code(
+    "HP441",
+    "mesh-contradicts-plan",
+    "error",
+    """\
+## What it finds
+A `--mesh` with other active axes than the plan's `parallel_dims` (or `mesh_dim_names`, where a plan has no
+sizes), with these in another order, with another `ep`, or with tp and another `sp`. Other sizes of the same
+axes are fine.
+
+## Why it hurts
+Placements, rules and groups of a plan are written for its axes. On such a mesh boundaries redistribute over
+axes that are not there, or do not redistribute over one that is.
+
+## Example
+```sh
+hpplan compile plan.yaml --mesh cp=2,tp=4 -o out      # parallel_dims: {cp_size: 1, tp_size: 4}
+```
+
+## What to do
+Take a mesh with the plan's axes, or change `parallel_dims`, `mesh_dim_names` and the placements of the plan.
+`hpplan validate` and `hpplan compile` refuse such a mesh; `hpplan route` warns, and shows what the workload
+would be like on it.
+""",
+)
+
 CODES: tuple[Code, ...] = (
     MALFORMED_MESH,
     UNKNOWN_AXIS,
@@ -143,4 +169,5 @@ CODES: tuple[Code, ...] = (
     UNUSABLE_AXIS_SIZE,
     EP_DOES_NOT_DIVIDE,
     WORLD_SIZE_MISMATCH,
+    MESH_CONTRADICTS_PLAN,
 )

@@ -19,6 +19,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_plans"
 WITHOUT_SAMPLE = {
     "broken-strategy-plugin",  # of an installed package
     mesh_codes.DUPLICATE_AXIS.name,  # of `--mesh` alone
+    mesh_codes.MESH_CONTRADICTS_PLAN.name,  # the same
     mesh_codes.WORLD_SIZE_MISMATCH.name,  # of a job
     *(code.name for code in exec_codes.CODES),  # of ranks that run
     *(code.name for code in batch_codes.CODES),  # of batches, which are no plans

@@ -93,7 +93,8 @@ def test_workloads_are_checked_on_the_mesh() -> None:
     assert found(("w", odd)) == []
     assert found(("w", odd), mesh="tp=2,sp") == [("w", "length-does-not-divide")]
     assert found(("p", {**PLAN, "feature_exchange": odd})) == [("p", "length-does-not-divide")]
-    assert found(("p", {**PLAN, "feature_exchange": odd}), mesh="tp=1") == []
+    other = found(("p", {**PLAN, "feature_exchange": odd}), mesh="tp=1")
+    assert other == [("p", "mesh-contradicts-plan")]  # which the length fits
 
 
 def test_a_routing_table_of_another_plan() -> None:

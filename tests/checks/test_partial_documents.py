@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_documents import JUNK, MESHES, random_documents
 
-from hpplan.checks import feature_exchange, ignored_plan_overrides, output_changed
+from hpplan.checks import feature_exchange, ignored_plan_overrides, mesh_contradicts_plan, output_changed
 from hpplan.checks.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 from hpplan.checks.run import CheckRun
 from hpplan.diagnostics import Place
@@ -345,4 +345,5 @@ def test_every_check_has_something_to_find() -> None:
     }
     wanted = {code for check in (*CHECKS, *RULES_CHECKS) for code in check.CODES}
     elsewhere = {*feature_exchange.CODES, *output_changed.CODES, *ignored_plan_overrides.CODES}
+    elsewhere |= {*mesh_contradicts_plan.CODES}  # without a mesh there is nothing to contradict
     assert wanted - elsewhere - {code for check in SHAPE_CHECKS for code in check.CODES} <= found

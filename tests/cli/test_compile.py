@@ -215,6 +215,28 @@ def test_a_mesh_for_another_plan(hpplan: Runner, plan: str, mesh: str, says: str
     assert not Path("out").exists()
 
 
+MESHES = (
+    "dp=2,cp=2,tp=4,sp dp=2,cp=4,tp=2,sp dp=4,cp=2,tp=2,sp,ep=8 pp=1,dp=2,cp=2,tp=4,sp cp=2,tp=4,sp dp=2,tp=8,sp "
+    "pp=2,dp=2,cp=2,tp=2,sp cp=2,dp=2,tp=4,sp dp=2,cp=2,tp=4 dp=2,cp=2,tp=4,ep=4,sp dp=2,cp=2,tp=3,sp"
+)
+
+
+@pytest.mark.parametrize("mesh", MESHES.split())
+def test_all_commands_hold_a_mesh_against_the_plan(hpplan: Runner, plan: str, mesh: str) -> None:
+    """A mesh that `compile` refuses passes `validate`, or `route` shows it without a word."""
+    made = hpplan("compile", plan, "--mesh", mesh, "--pad", "-o", "out")
+    found = hpplan("validate", plan, "--mesh", mesh, "--select", "HP441")
+    shown = hpplan("route", plan, "--mesh", mesh, "--pad")
+    assert {(0, 0): True, (2, 1): False}[made.status, found.status] == (found.stdout == "")
+    reasons = {line for line in found.stdout.splitlines() if "HP441 error" in line}
+    spoken = [result.stderr.replace("HP441 warning", "HP441 error") for result in (made, shown)]
+    assert all(
+        {f"{line} [mesh-contradicts-plan]" for line in text.splitlines() if "HP441" in line} == reasons
+        for text in spoken
+    )
+    assert shown.status == 0
+
+
 @pytest.mark.parametrize("mesh", ["cp2", "cp=0", "nope=2"])
 def test_a_bad_mesh_is_a_bad_option(hpplan: Runner, plan: str, mesh: str) -> None:
     """The plan gets the blame, with status 1, for what was typed wrong."""

@@ -1,0 +1,22 @@
+"""A `--mesh` that the plan is not written for; the code is one of meshes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.routing.agreeing_plan import check_mesh
+from hpplan.routing.mesh_codes import MESH_CONTRADICTS_PLAN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.checks.subject import Subject
+    from hpplan.diagnostics import Code, Diagnostic
+
+CODES: tuple[Code, ...] = (MESH_CONTRADICTS_PLAN,)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Yield what `hpplan compile` refuses the mesh for."""
+    if subject.mesh is not None:
+        yield from check_mesh(subject.plan, subject.mesh)
