@@ -216,8 +216,9 @@ def test_a_mesh_for_another_plan(hpplan: Runner, plan: str, mesh: str, says: str
 
 
 MESHES = (
-    "dp=2,cp=2,tp=4,sp dp=2,cp=4,tp=2,sp dp=4,cp=2,tp=2,sp,ep=8 pp=1,dp=2,cp=2,tp=4,sp cp=2,tp=4,sp dp=2,tp=8,sp "
-    "pp=2,dp=2,cp=2,tp=2,sp cp=2,dp=2,tp=4,sp dp=2,cp=2,tp=4 dp=2,cp=2,tp=4,ep=4,sp dp=2,cp=2,tp=3,sp"
+    "dp=2,cp=2,tp=4,sp dp=2,cp=4,tp=2,sp dp=4,cp=2,tp=2,sp,ep=8 pp=1,dp=2,cp=2,tp=4,sp cp=2,tp=4,sp "
+    "dp=2,tp=8,sp pp=2,dp=2,cp=2,tp=2,sp cp=2,dp=2,tp=4,sp dp=2,cp=2,tp=4 dp=2,cp=2,tp=4,ep=4,sp "
+    "dp=2,cp=2,tp=3,sp"
 )
 
 
