@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.nearest import NearestFqn
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.nearest import NearestFqn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

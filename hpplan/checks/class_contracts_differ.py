@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.checks.contracts import contract_of, differing_fields
@@ -68,13 +69,14 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         usual, *others = groups
         total = sum(len(group.members) for group in groups)
         fqn = usual.members[0]
+        usual_stays = _stays(normalized, class_name, usual)
         for other in others:
             fields = differing_fields(usual.contract, other.contract)
             exception = other.members[0]
             field = next((name for name in fields if name in plan.param_plan[exception]), None)
             keys = (exception,) if field is None else (exception, field)
             more = len(other.members) - 1
-            settled = _settled(normalized, class_name, usual, other)
+            settled = not (usual_stays and _stays(normalized, class_name, other))
             outlook = f"; normalizing {'settles this' if settled else 'does not settle this'}"
             both = f"'{exception}'{f' (and {more} more)' if more else ''} and '{fqn}' are both {class_name}"
             yield Diagnostic(
@@ -117,25 +119,19 @@ def _groups(plan: Plan, unsure: frozenset[str]) -> dict[str, list[_Group]]:
 
 
 def _merged(groups: Iterable[_Group]) -> list[_Group]:
-    merged: list[_Group] = []
+    merged: dict[str, _Group] = {}
     for group in groups:
-        same = next((known for known in merged if known.contract == group.contract), None)
-        if same is None:
-            merged.append(group)
-        else:
-            same.members.extend(group.members)
-    for group in merged:
+        key = json.dumps(group.contract, sort_keys=True)
+        merged.setdefault(key, _Group(group.contract, [])).members.extend(group.members)
+    for group in merged.values():
         group.members.sort(key=natural_key)
-    return sorted(merged, key=lambda group: (-len(group.members), natural_key(group.members[0])))
+    return sorted(merged.values(), key=lambda group: (-len(group.members), natural_key(group.members[0])))
 
 
-def _settled(normalized: Plan, class_name: str, usual: _Group, other: _Group) -> bool:
-    """Whether at most one of two contracts is still written into the class after the passes."""
-    return not all(
-        any(
-            normalized.boundary_classes.get(fqn) == class_name
-            and normalized.param_plan[fqn].get("skip_source_lowering") is not True
-            for fqn in group.members
-        )
-        for group in (usual, other)
+def _stays(normalized: Plan, class_name: str, group: _Group) -> bool:
+    """Whether a contract is still written into the class after the passes."""
+    return any(
+        normalized.boundary_classes.get(fqn) == class_name
+        and normalized.param_plan[fqn].get("skip_source_lowering") is not True
+        for fqn in group.members
     )

@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.checks.nearest import nearest_field
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.configuration_codes import (
     MISTYPED_SETTING,
@@ -23,6 +22,7 @@ from hpplan.documents.configuration_codes import (
 from hpplan.documents.folder import files_in, named
 from hpplan.errors import InvalidInput, UnusableRequest
 from hpplan.plan.configuration import FILE_SETTINGS, check_configuration
+from hpplan.plan.nearest import nearest_name
 from hpplan.plan.settings import Settings
 from hpplan.routing.mesh import parse_mesh
 
@@ -240,7 +240,7 @@ def _check_values(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]
             elif name in FILE_SETTINGS:
                 yield from _check_placeholders(text, where)
             elif name in {"select", "ignore"} and not codes_called(text):
-                near = nearest_field(text.lower(), [code.name for code in all_codes()])
+                near = nearest_name(text.lower(), [code.name for code in all_codes()])
                 hint = f"did you mean '{near}'?" if near else "`hpplan explain --all` lists the codes"
                 yield Diagnostic(UNKNOWN_CODE, f"no code is called '{text}'", where, hint)
             elif name == "mesh":
@@ -253,6 +253,6 @@ def _check_values(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]
 def _check_placeholders(text: str, place: Place) -> Iterator[Diagnostic]:
     for found in _PLACEHOLDER.findall(text):
         if found not in _PLACEHOLDERS:
-            near = nearest_field(found, _PLACEHOLDERS)
+            near = nearest_name(found, _PLACEHOLDERS)
             hint = f"did you mean {{{near}}}?" if near else "there are {folder} and {name}"
             yield Diagnostic(UNKNOWN_SETTING, f"there is no placeholder {{{found}}}", place, hint)

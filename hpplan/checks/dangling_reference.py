@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpplan.checks.nearest import NearestFqn
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.fqn import ancestors, is_within
 from hpplan.plan.model import LEFT_OUT
+from hpplan.plan.nearest import NearestFqn
 from hpplan.plan.rules import match_field, what_is_given
+from hpplan.plan.shape import LONGEST_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,18 +81,16 @@ class _Known:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
-        self._outside = tuple(f"{name}." for field in LEFT_OUT for name in subject.plan.data.get(field, []))
+        self._outside = {name for field in LEFT_OUT for name in subject.plan.data.get(field, [])}
         self.nearest = NearestFqn(self._everything())
 
     def has(self, name: str) -> bool:
         """Whether a name is a parameter, a module of the plan or above one, or left out on purpose."""
         facts = self._subject.facts
         entries = self._subject.plan.param_plan
-        if name in entries or name in facts.classes or f"{name}.".startswith(self._outside):
+        if name in entries or name in facts.classes or is_within(name, self._outside):
             return True
-        owner = name
-        while "." in owner:
-            owner = owner.rpartition(".")[0]
+        for owner in ancestors(name):
             if owner in self._subject.unsure:
                 return True
             entry = entries.get(owner)
@@ -108,6 +108,8 @@ class _Known:
 
     def matches(self, pattern: str) -> bool:
         """Whether a name or pattern stands for anything."""
+        if len(pattern) > LONGEST_NAME:
+            return False
         return self.has(pattern) or bool(self._subject.facts.names.matching(pattern))
 
     def _everything(self) -> Iterable[str]:

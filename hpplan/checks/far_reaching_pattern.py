@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hpplan.checks.related import noted
 from hpplan.checks.roles import ROLES, effective, role_target
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.fqn import ancestors, matcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,15 +75,12 @@ def _surprise(pattern: str, matched: list[str]) -> tuple[str, str] | None:
     """Return a match that the author certainly meant and one that may come as a surprise."""
     members = set(matched)
     for fqn in matched:
-        above = fqn
-        while "." in above:
-            above = above.rpartition(".")[0]
-            if above in members:
-                return above, fqn
+        above = next((one for one in ancestors(fqn) if one in members), None)
+        if above is not None:
+            return above, fqn
     # A leading `*.` is the usual way to say "wherever it is".
-    within = _on_one_level(pattern)
-    meant = next((fqn for fqn in matched if within.fullmatch(fqn)), None)
-    deeper = next((fqn for fqn in matched if not within.fullmatch(fqn)), None)
+    meant = next((fqn for fqn in matched if _on_one_level(pattern, fqn)), None)
+    deeper = next((fqn for fqn in matched if not _on_one_level(pattern, fqn)), None)
     if meant is not None and deeper is not None:
         return meant, deeper
     ending = re.split(r"[*?\]]", pattern)[-1]
@@ -94,8 +92,8 @@ def _surprise(pattern: str, matched: list[str]) -> tuple[str, str] | None:
     return None
 
 
-def _on_one_level(pattern: str) -> re.Pattern[str]:
-    """Return what the pattern would match if `*` stayed between two dots, apart from one that leads."""
-    leads = pattern.startswith("*")
-    parts = [re.escape(part).replace(r"\?", "[^.]") for part in pattern[leads:].split("*")]
-    return re.compile((".*" if leads else "") + "[^.]*".join(parts), re.DOTALL)
+def _on_one_level(pattern: str, fqn: str) -> bool:
+    """Whether the pattern would match if `*` stayed between two dots, apart from one that leads."""
+    parts, names = pattern.split("."), fqn.split(".")
+    fits = len(names) >= len(parts) if pattern.startswith("*") else len(names) == len(parts)
+    return fits and all(matcher(part)(name) for part, name in zip(parts, names[-len(parts) :], strict=True))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.fqn import ancestors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,9 +57,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _layout(subject: Subject, name: str) -> tuple[dict[str, str], Place] | None:
     """Return the placements of a parameter: of the innermost entry that has it."""
-    owner = name
-    while "." in owner:
-        owner = owner.rpartition(".")[0]
+    for owner in ancestors(name):
         parameter = name[len(owner) + 1 :]
         if owner in subject.unsure:
             return None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.nearest import NearestFqn, nearest_field
 from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.passes.pipeline import PASSES
 from hpplan.plan.model import is_boundary
+from hpplan.plan.nearest import NearestFqn, nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -97,7 +97,7 @@ def _empty(record: Mapping[str, str], place: Place) -> Iterator[Diagnostic]:
 def _pass(name: str, place: Place) -> Iterator[Diagnostic]:
     known = [step.name for step in PASSES]
     if name not in known:
-        near = nearest_field(name, known)
+        near = nearest_name(name, known)
         yield Diagnostic(
             NORMALIZATION_DISAGREES,
             f"'{name}' is no pass",

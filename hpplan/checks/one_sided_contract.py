@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.nearest import nearest_field
 from hpplan.checks.subject import SIDES
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.nearest import NearestNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,19 +44,22 @@ CODES: tuple[Code, ...] = (ONE_SIDED_CONTRACT,)
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each tensor of a boundary that has one side only."""
+    nearest = NearestNames()
     for fqn, entry in subject.boundaries.items():
         for source, target in SIDES:
             if entry.get(source, {}).keys() != entry.get(target, {}).keys():
                 place = subject.plan.place.at("param_plan", fqn)
-                yield from _one_sided(entry, source, target, place)
-                yield from _one_sided(entry, target, source, place)
+                yield from _one_sided(entry, source, target, place, nearest)
+                yield from _one_sided(entry, target, source, place, nearest)
 
 
-def _one_sided(entry: Entry, here: str, there: str, place: Place) -> Iterator[Diagnostic]:
+def _one_sided(
+    entry: Entry, here: str, there: str, place: Place, nearest: NearestNames
+) -> Iterator[Diagnostic]:
     others = entry.get(there, {})
     for tensor in entry.get(here, {}):
         if tensor not in others:
-            near = nearest_field(tensor, others)
+            near = nearest.of(tensor, others)
             yield Diagnostic(
                 ONE_SIDED_CONTRACT,
                 f"`{tensor}` is in `{here}` and not in `{there}`",

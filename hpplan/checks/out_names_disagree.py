@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.nearest import nearest_field
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.nearest import NearestNames
+from hpplan.routing.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +42,7 @@ CODES: tuple[Code, ...] = (OUT_NAMES_DISAGREE,)
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each placed output that has no name, and each name that is there twice."""
+    nearest = NearestNames()
     for fqn, entry in subject.boundaries.items():
         names = entry.get("out_names")
         if not names:
@@ -48,15 +50,17 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         place = subject.plan.place.at("param_plan", fqn)
         for tensor in entry.get("out_src", {}):
             if tensor not in names:
-                near = nearest_field(tensor, names)
+                near = nearest.of(tensor, names)
                 yield Diagnostic(
                     OUT_NAMES_DISAGREE,
                     f"`out_src` places `{tensor}`, which `out_names` does not list",
                     place.key("out_src", tensor),
-                    hint=f"did you mean `{near}`?" if near else f"`out_names` lists {', '.join(names)}",
+                    hint=f"did you mean `{near}`?" if near else f"`out_names` lists {some(names)}",
                 )
+        seen: set[str] = set()
         for index, name in enumerate(names):
-            if name in names[:index]:
+            if name in seen:
                 yield Diagnostic(
                     OUT_NAMES_DISAGREE, f"`out_names` lists `{name}` twice", place.at("out_names", index)
                 )
+            seen.add(name)

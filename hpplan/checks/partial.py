@@ -122,6 +122,7 @@ def salvage(plan: Plan, problems: Iterable[Diagnostic]) -> Partial | None:
     broken: set[str] = set()
     unsure: set[str] = set()
     misshapen: set[str] = set()
+    paths: dict[str, list[list[str]]] = {}
     for item in problems:
         field, *below = map(str, item.place.path)
         if field in {"param_plan", "boundary_classes"}:
@@ -130,25 +131,29 @@ def salvage(plan: Plan, problems: Iterable[Diagnostic]) -> Partial | None:
             if item.code is not MALFORMED_PLACEMENT:
                 misshapen.add(fqn)
         if field == "param_plan":
-            entries[fqn] = _without(entries[fqn], below[1:])
+            paths.setdefault(fqn, []).append(below[1:])
         elif field == "boundary_classes":
-            classes.pop(fqn)
+            classes.pop(fqn, None)
             broken.add(field)
         else:
             data.pop(field, None)
             broken.add(field)
+    entries |= {fqn: _without(entries[fqn], found) for fqn, found in paths.items()}
     return Partial(Plan(data, plan.place), frozenset(broken), frozenset(unsure), frozenset(misshapen))
 
 
-def _without(node: Any, path: list[str]) -> Any:  # noqa: ANN401 - what a broken plan has there
-    """Return a copy of an entry without a node of it; of a list, without all of it."""
-    if not path:
+def _without(node: Any, paths: list[list[str]]) -> Any:  # noqa: ANN401 - what a broken plan has there
+    """Return a copy of an entry without some nodes of it; of a list, without all of it."""
+    if [] in paths:
         return {}
-    key, *below = path
-    rest = {name: value for name, value in node.items() if name != key}
-    if below and isinstance(node.get(key), dict):
-        rest[key] = _without(node[key], below)
-    return rest
+    below: dict[str, list[list[str]]] = {}
+    for key, *rest in paths:
+        below.setdefault(key, []).append(rest)
+    left = {name: value for name, value in node.items() if name not in below}
+    for key, rests in below.items():
+        if all(rests) and isinstance(node.get(key), dict):
+            left[key] = _without(node[key], rests)
+    return left
 
 
 class SoundRules(NamedTuple):
@@ -193,11 +198,10 @@ def sound_rules(
             elif len(path) == 1:
                 left[field] = []
             elif path[:2] not in records:
+                if left[field] is data[field]:
+                    left[field] = list(data[field])
                 records.add(path[:2])
-                left[field] = [
-                    _inert(field, index) if index == path[1] else record
-                    for index, record in enumerate(left[field])
-                ]
+                left[field][path[1]] = _inert(field, int(path[1]))
     sound = rules._replace(
         rules=tuple(rule for rule in rules.rules if rule.place.path[:2] not in records),
         strategies=tuple(

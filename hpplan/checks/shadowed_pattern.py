@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.checks.related import noted
-from hpplan.checks.roles import ROLES, alike, role_target
+from hpplan.checks.roles import ROLES, role_target
 from hpplan.diagnostics import Code, Diagnostic
 
 if TYPE_CHECKING:
@@ -52,11 +53,12 @@ class _Pattern(NamedTuple):
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each pattern that another with the same target covers."""
-    by_target: dict[tuple[tuple[str, str | None], ...], list[_Pattern]] = {}
+    by_target: dict[tuple[str | None, ...], list[_Pattern]] = {}
     for rule in subject.rules.rules:
         if not rule.holds(subject.plan):
             continue
-        targets = tuple((role, role_target(rule, role)) for role in ROLES)
+        arguments = json.dumps(rule.arguments, sort_keys=True)
+        targets = (*(role_target(rule, role) for role in ROLES), arguments)
         for text, place in zip(rule.patterns, rule.pattern_places, strict=True):
             matches = frozenset(subject.facts.names.matching(text))
             if matches:
@@ -70,7 +72,7 @@ def _shadowed(patterns: list[_Pattern]) -> Iterator[Diagnostic]:
     # what covers comes before the rest.
     covering: dict[str, list[_Pattern]] = {}
     for pattern in sorted(patterns, key=lambda each: (-len(each.matches), each.rule.when is not None)):
-        one = min(pattern.matches)
+        one = min(pattern.matches, key=lambda fqn: (len(covering.get(fqn, ())), fqn))
         wider = next((each for each in covering.get(one, ()) if _covers(each, pattern)), None)
         if wider is None:
             for fqn in pattern.matches:
@@ -86,8 +88,4 @@ def _shadowed(patterns: list[_Pattern]) -> Iterator[Diagnostic]:
 
 
 def _covers(wider: _Pattern, pattern: _Pattern) -> bool:
-    return (
-        pattern.matches <= wider.matches
-        and wider.rule.when in {None, pattern.rule.when}
-        and all(alike(wider.rule, pattern.rule, role) for role in ROLES)
-    )
+    return pattern.matches <= wider.matches and wider.rule.when in {None, pattern.rule.when}

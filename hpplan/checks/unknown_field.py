@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from hpplan.checks.nearest import nearest_field
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.documents.schema_reference import SCHEMA_FIELD
 from hpplan.plan.model import ENTRY_FIELDS, PLAN_SCHEMA, TOP_LEVEL_FIELDS
+from hpplan.plan.nearest import nearest_name
 from hpplan.plan.rules import RULE_SCHEMA, RULES_OF_PLAN, RULES_SCHEMA, TARGET_FIELDS, rules_field
 from hpplan.plan.strategies import STRATEGY_SCHEMA
 
@@ -97,7 +96,7 @@ def _misspelt_targets(data: Mapping[str, Any], field: str, place: Place) -> Iter
     for index, item in enumerate(records if isinstance(records, list) else ()):
         if isinstance(item, dict) and not item.keys() & set(targets):
             for name in item:
-                if get_close_matches(name, targets, n=1, cutoff=_NEARLY):
+                if nearest_name(name, targets, _NEARLY):
                     yield _unknown(name, tuple(targets), place.at(field, index), "a rule")
 
 
@@ -113,7 +112,7 @@ def _below(data: object, known: tuple[str, ...], place: Place, owner: str) -> It
 
 
 def _unknown(name: str, known: tuple[str, ...], place: Place, owner: str) -> Diagnostic:
-    near = nearest_field(name, known)
+    near = nearest_name(name, known)
     return Diagnostic(
         UNKNOWN_FIELD,
         f"{owner} has no field `{name}`",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.nearest import nearest_field
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.nearest import NearestNames
 from hpplan.routing.mesh import AXES
+from hpplan.routing.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,13 +53,15 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         return
     names = plan.data["mesh_dim_names"]
     allowed = frozenset(names) | {"ep", "dp"}
+    known = sorted(_AXES.union(names))
+    nearest = NearestNames()
     for fqn, field, tensor, layout in subject.layouts():
         if layout.keys() <= allowed:
             continue
         for axis, placement in layout.items():
             if axis in allowed or (placement == "R" and axis in _AXES):
                 continue
-            near = nearest_field(axis, sorted(_AXES.union(names)))
+            near = nearest.of(axis, known)
             yield Diagnostic(
                 UNKNOWN_PLACEMENT_AXIS,
                 f"the axis `{axis}` of `{tensor}` is not in `mesh_dim_names`",
@@ -68,4 +71,4 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _listed(names: list[str]) -> str:
-    return f"the active axes are {', '.join(names)}" if names else "no axis is active"
+    return f"the active axes are {some(names)}" if names else "no axis is active"

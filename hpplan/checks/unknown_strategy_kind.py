@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpplan.checks.nearest import nearest_field
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.nearest import nearest_name
 from hpplan.plan.rules import rules_field
 from hpplan.plan.strategies import KINDS
 
@@ -49,7 +49,7 @@ def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
     for index, item in enumerate(strategies if isinstance(strategies, list) else ()):
         kind = item.get("kind") if isinstance(item, dict) else None
         if isinstance(kind, str) and kind not in KINDS:
-            near = nearest_field(kind, KINDS)
+            near = nearest_name(kind, KINDS)
             yield Diagnostic(
                 UNKNOWN_STRATEGY_KIND,
                 f"'{kind}' is no kind of strategy",

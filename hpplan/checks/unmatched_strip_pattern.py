@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.plan.fqn import matcher
+from hpplan.routing.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,4 +74,4 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _known(suffixes: set[str]) -> str:
     heads = sorted({suffix.partition(".")[0] for suffix in suffixes})
-    return f"below the targets are {', '.join(heads)}" if heads else "there is no entry below a target"
+    return f"below the targets are {some(heads)}" if heads else "there is no entry below a target"

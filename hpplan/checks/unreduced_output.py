@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.documents.natural import natural_key
 from hpplan.plan.folding import fold, shape_of
-from hpplan.plan.fqn import matcher
+from hpplan.plan.fqn import ancestors, matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,9 +136,7 @@ class _Owned:
         """Whether the module at an FQN is called by such a forward."""
         if fqn in self._named:
             return True
-        above = fqn
-        while "." in above:
-            above = above.rpartition(".")[0]
+        for above in ancestors(fqn):
             suffix = fqn[len(above) + 1 :]
             if any(matches(suffix) for matches in self._patterns.get(above, ())):
                 return True

@@ -135,18 +135,18 @@ def _subject(
 
 def _no_such_code(text: str) -> str | None:
     """Return what to say where somebody most likely meant a code."""
-    from hpplan.checks.nearest import nearest_field
     from hpplan.checks.registry import all_codes
+    from hpplan.plan.nearest import nearest_name
 
     if re.fullmatch("(?i)hp[0-9]+", text):
         return f"There is no code {text.upper()}. `hpplan explain --all` lists them."
-    near = nearest_field(text.lower(), [code.name for code in all_codes()])
+    near = nearest_name(text.lower(), [code.name for code in all_codes()])
     return f"There is neither a file nor a code called '{text}'. Did you mean {near}?" if near else None
 
 
 def _check_fqn(subject: Subject, fqn: str) -> None:
-    from hpplan.checks.nearest import NearestFqn
     from hpplan.errors import UnusableRequest
+    from hpplan.plan.nearest import NearestFqn
 
     known = {**subject.plan.param_plan, **subject.facts.classes}
     if fqn in known:

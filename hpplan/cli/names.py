@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,9 +41,11 @@ class Name(click.types.StringParamType):
 
 def none_of(value: str, known: Iterable[str]) -> str:
     """Say that a value is none of the known names, and which of them is nearest."""
+    from hpplan.plan.nearest import nearest_name
+
     names = list(known)
-    near = get_close_matches(value, names, 1)
-    ask = f"; did you mean '{near[0]}'?" if near else ""
+    near = nearest_name(value, names)
+    ask = f"; did you mean '{near}'?" if near else ""
     return f"'{value}' is none of {', '.join(names)}{ask}"
 
 

@@ -175,12 +175,12 @@ def _codes(option: str, texts: Iterable[str]) -> tuple[str, ...]:
     """Return the ids, beginnings of ids and names that an option gives."""
     wanted = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     if wanted:
-        from hpplan.checks.nearest import nearest_field
         from hpplan.checks.registry import all_codes, codes_called
+        from hpplan.plan.nearest import nearest_name
 
         for text in wanted:
             if not codes_called(text):
-                near = nearest_field(text.lower(), [code.name for code in all_codes()])
+                near = nearest_name(text.lower(), [code.name for code in all_codes()])
                 ask = f"; did you mean '{near}'?" if near else ""
                 raise click.BadParameter(f"no code is called '{text}'{ask}", param_hint=f"'{option}'")
     return tuple(wanted)

@@ -16,8 +16,10 @@ from hpplan.documents.streams import UTF16_MARKS, decoded, document_name, opened
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
+
+    from hpplan.diagnostics import Path
 
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 2**20
@@ -38,11 +40,14 @@ class Record:
         """Where the record starts."""
         return Place(self.source.name, position=(self.line, self.column))
 
-    def at(self, *keys: str | int) -> Place:
-        """Return the place of a node of the record."""
-        place = Place(self.source.name, keys)
-        position = self.source.locate([place])[place]
-        return Place(place.document, position=_moved_position(position, self.line, self.column))
+    def at(self, paths: Iterable[Path]) -> list[Place]:
+        """Return the places of nodes of the record, found in one walk over it."""
+        places = [Place(self.source.name, path) for path in paths]
+        positions = self.source.locate(places)
+        return [
+            Place(place.document, position=_moved_position(positions[place], self.line, self.column))
+            for place in places
+        ]
 
 
 def read_records(
@@ -137,15 +142,13 @@ class _Reader:
 
         Of an array, which may have everything on that line, no more than a block.
         """
-        found = b""
-        while not found.removeprefix(_BOM).strip():
+        found, piece = bytearray(), b"\n"
+        while piece and not piece.removeprefix(_BOM).strip():
             piece = self._told(lambda: self._stream.readline(_BLOCK))
-            if not piece:
-                return found
             found += piece
-        if found.removeprefix(_BOM).lstrip().startswith(b"[") or found.endswith(b"\n"):
-            return found
-        return found + self.line()
+        if not piece.removeprefix(_BOM).lstrip().startswith(b"[") and not piece.endswith(b"\n"):
+            found += self.line()
+        return bytes(found)
 
     def line(self) -> bytes:
         """Return the next line, or nothing at the end."""

@@ -42,6 +42,8 @@ class Source:
     format: Format
     has_mark: bool = False
     """Whether a byte order mark stood before the text."""
+    _shown: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The line that was asked for last: a document in one line is long, and may have many findings."""
     _located: dict[Place, Position] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The positions that were worked out so far."""
 
@@ -98,8 +100,11 @@ class Source:
         starts = self._line_starts
         if not 1 <= number <= len(starts):
             return ""
-        stop = starts[number] if number < len(starts) else len(self.text)
-        return self.text[starts[number - 1] : stop].rstrip("\r\n")
+        if number not in self._shown:
+            stop = starts[number] if number < len(starts) else len(self.text)
+            self._shown.clear()
+            self._shown[number] = self.text[starts[number - 1] : stop].rstrip("\r\n")
+        return self._shown[number]
 
     def locate(self, places: Iterable[Place]) -> dict[Place, Position]:
         """Return where each place is, in one pass over the text for all of them.

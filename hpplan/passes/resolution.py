@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Diagnostic
 from hpplan.passes.facts import EpRule, Facts
 from hpplan.plan.codes import OTHER_CLASS, UNMATCHED_RULE, UNRESOLVED_TARGET
+from hpplan.plan.fqn import is_within
 from hpplan.plan.model import LEFT_OUT
+from hpplan.plan.nearest import NearestNames
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Place
@@ -24,14 +26,15 @@ def resolve_rules(
     Rules whose `when` does not hold are left alone.
     """
     facts = Facts.of(plan)
-    left_out = tuple(f"{name}." for field in LEFT_OUT for name in plan.data.get(field, []))
+    left_out = {name for field in LEFT_OUT for name in plan.data.get(field, [])}
+    nearest = NearestNames()
     ep_rules: list[EpRule] = []
     warnings: list[Diagnostic] = []
     for rule in rules:
         if not rule.holds(plan):
             continue
         matched = [fqn for pattern in rule.patterns for fqn in facts.names.matching(pattern)]
-        if not matched and not any(f"{pattern}.".startswith(left_out) for pattern in rule.patterns):
+        if not matched and not any(is_within(pattern, left_out) for pattern in rule.patterns):
             warnings.append(_unmatched(rule))
         targets = {"local_compute": rule.local_compute_target, "inner_wrapper": rule.inner_wrapper_target}
         for role, target in targets.items():
@@ -39,7 +42,8 @@ def resolve_rules(
                 continue
             strategy = strategies.resolve(target, model_type, inner_wrapper=role == "inner_wrapper")
             if strategy is None:
-                warnings.append(_unresolved(target, rule.target_place(role), strategies, model_type))
+                place = rule.target_place(role)
+                warnings.append(_unresolved(target, place, strategies, model_type, nearest))
             elif strategy.target_class is not None and role == "local_compute":
                 ep_rules.append(EpRule(rule.patterns, strategy, rule))
                 warnings += _other_class(rule, strategy, matched, facts)
@@ -56,7 +60,9 @@ def _unmatched(rule: Rule) -> Diagnostic:
     )
 
 
-def _unresolved(target: str, place: Place, strategies: StrategyTable, model_type: str | None) -> Diagnostic:
+def _unresolved(
+    target: str, place: Place, strategies: StrategyTable, model_type: str | None, nearest: NearestNames
+) -> Diagnostic:
     known = strategies.known(target)
     if known is not None:
         serves = ", ".join(known.model_types or ())
@@ -66,16 +72,12 @@ def _unresolved(target: str, place: Place, strategies: StrategyTable, model_type
             place,
             hint=f"it serves {serves or 'none'}; add the model type to the strategy or correct it",
         )
-    from difflib import get_close_matches
-
-    nearest = get_close_matches(target, [strategy.target for strategy in strategies], n=1, cutoff=0.8)
+    near = nearest.of(target, [strategy.target for strategy in strategies], 0.8)
     return Diagnostic(
         UNRESOLVED_TARGET,
         f"no strategy has the target '{target}'",
         place,
-        hint=f"did you mean '{nearest[0]}'?"
-        if nearest
-        else "declare it under `strategies:` in the rules file",
+        hint=f"did you mean '{near}'?" if near else "declare it under `strategies:` in the rules file",
     )
 
 

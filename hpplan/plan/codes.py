@@ -73,6 +73,26 @@ Write `S(0)` for a split along dimension 0, `S(-1)` for an uneven one, `SS(0,2)`
 """,
 )
 
+NAME_TOO_LONG = Code(
+    "HP115",
+    "name-too-long",
+    "error",
+    """\
+## What it finds
+The name of a module, class, parameter, tensor, axis or target, or a pattern, with more than 1,000 characters.
+
+## Why it hurts
+No module has such a name. What is said about modules, and the record of a normalized plan, repeats names and
+patterns for each of them: a short file would make a huge report.
+
+## Example
+A pattern of 20,000 opening brackets.
+
+## What to do
+Check how the file was produced, and shorten the name. A list of patterns says as much as a long one.
+""",
+)
+
 UNRESOLVED_TARGET = Code(
     "HP301",
     "unresolved-target",
@@ -250,6 +270,7 @@ CODES: tuple[Code, ...] = (
     MISSING_FIELD,
     MISTYPED_FIELD,
     MALFORMED_PLACEMENT,
+    NAME_TOO_LONG,
     UNRESOLVED_TARGET,
     UNMATCHED_RULE,
     OTHER_CLASS,

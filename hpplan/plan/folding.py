@@ -28,8 +28,9 @@ def fold(names: Iterable[str]) -> list[str]:
     """
     by_shape: dict[Shape, set[_Numbers]] = {}
     for name in names:
-        numbers = tuple(part for part in name.split(".") if _is_number(part))
-        by_shape.setdefault(shape_of(name), set()).add(numbers)
+        shape = shape_of(name)
+        parts = zip(shape, name.split("."), strict=True)
+        by_shape.setdefault(shape, set()).add(tuple(part for known, part in parts if known is None))
     folded = [
         ".".join(_filled(shape, sets)) for shape, numbers in by_shape.items() for sets in _boxes(numbers)
     ]
@@ -38,7 +39,10 @@ def fold(names: Iterable[str]) -> list[str]:
 
 def shape_of(name: str) -> Shape:
     """Return what names have in common that differ only in numbers."""
-    return tuple(None if _is_number(part) else part for part in name.split("."))
+    parts = name.split(".")
+    # A box is made of others with a number less.
+    foldable = sum(map(_is_number, parts)) <= _MOST_NUMBERS
+    return tuple(None if foldable and _is_number(part) else part for part in parts)
 
 
 def folded_key(pattern: str) -> NaturalKey:
@@ -84,6 +88,9 @@ def _spelled(numbers: frozenset[str]) -> str:
             runs.append([number])
     return "{" + ",".join(_run(run) for run in runs) + "}"
 
+
+_MOST_NUMBERS = 20
+"""Numbers in a name that is folded; no module has as many."""
 
 _LONGEST = 18
 """Digits of a number that is treated as one; turning thousands of digits into an int would be refused."""

@@ -9,7 +9,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+
+_BRACKET = "\ud800"
+"""Stands for a bracket where no document has a character."""
 
 _WILDCARDS = re.compile(r"[*?\[]")
 
@@ -17,7 +20,27 @@ _WILDCARDS = re.compile(r"[*?\[]")
 @lru_cache(maxsize=8192)
 def matcher(pattern: str) -> Callable[[str], object]:
     """Return the test of a case-sensitive fnmatch pattern over a whole name; `*` crosses dots."""
-    return re.compile(translate(pattern)).match
+    # Without a `]` behind it, `[` stands for itself; fnmatch would look for one to the end of the pattern.
+    sets, last, rest = pattern.rpartition("]")
+    expression = translate(sets + last + rest.replace("[", _BRACKET))
+    return re.compile(expression.replace(_BRACKET, r"\[")).match
+
+
+def ancestors(fqn: str) -> Iterator[str]:
+    """Yield the FQNs of the modules above one, the nearest first.
+
+    >>> list(ancestors("model.layers.0"))
+    ['model.layers', 'model']
+    """
+    end = fqn.rfind(".")
+    while end >= 0:
+        yield fqn[:end]
+        end = fqn.rfind(".", 0, end)
+
+
+def is_within(fqn: str, modules: Container[str]) -> bool:
+    """Whether a module is one of several, or below one of them."""
+    return fqn in modules or any(above in modules for above in ancestors(fqn))
 
 
 class FqnIndex:

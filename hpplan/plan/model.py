@@ -16,9 +16,11 @@ from hpplan.plan.placement import PLACEMENT_PATTERN
 from hpplan.plan.shape import (
     FLAG,
     MAPPING,
+    NAME,
     NAMES,
     RECORDS,
     TEXT,
+    TEXTS,
     check_shape,
     count,
     described,
@@ -38,12 +40,12 @@ Entry = dict[str, Any]
 
 _LAYOUT = described(
     core_schema.dict_schema(
-        TEXT, core_schema.str_schema(strict=True, pattern=PLACEMENT_PATTERN), strict=True
+        NAME, core_schema.str_schema(strict=True, pattern=PLACEMENT_PATTERN), strict=True
     ),
     "Axis to placement: R, P(op), S(d) or SS(d,f). A missing axis means R.",
 )
-_LAYOUTS = core_schema.dict_schema(TEXT, _LAYOUT, strict=True)
-_NAME_OR_NULL = core_schema.nullable_schema(TEXT)
+_LAYOUTS = core_schema.dict_schema(NAME, _LAYOUT, strict=True)
+_TEXT_OR_NULL = core_schema.nullable_schema(TEXT)
 
 _ENTRY = {
     "params": described(_LAYOUTS, "Own parameters of the module: name to placements."),
@@ -70,7 +72,7 @@ PARALLEL_DIMS = {**dict.fromkeys(_SIZES, 1), "sequence_parallel": False}
 """The fields of `parallel_dims`, with what they mean where they are not there."""
 
 _STRIPPED = record(
-    {"class": TEXT, "pass": TEXT, "rule": TEXT, "pattern": TEXT, "below": TEXT},
+    dict.fromkeys(("class", "pass", "rule", "pattern", "below"), NAME),
     required=("pass", "pattern"),
 )
 _NORMALIZATION = record(
@@ -78,38 +80,40 @@ _NORMALIZATION = record(
         "hpplan_version": TEXT,
         "input_sha256": TEXT,
         "passes": NAMES,
-        "stripped": core_schema.dict_schema(TEXT, _STRIPPED, strict=True),
+        "stripped": core_schema.dict_schema(NAME, _STRIPPED, strict=True),
     }
 )
 
 _TOP_LEVEL = {
-    "model_type": described(_NAME_OR_NULL, "Model family; strategies may be limited to some."),
+    "model_type": described(
+        core_schema.nullable_schema(NAME), "Model family; strategies may be limited to some."
+    ),
     "mesh_dim_names": described(NAMES, "The active axes, in mesh order."),
     "parallel_dims": described(
         record({**dict.fromkeys(_SIZES, count(1)), "sequence_parallel": FLAG}), "Sizes of the axes."
     ),
     "external_state_classes": described(NAMES, "Classes whose forward carries its own orchestration."),
     "boundary_classes": described(
-        core_schema.dict_schema(TEXT, TEXT, strict=True), "FQN to the class that owns its forward."
+        core_schema.dict_schema(NAME, NAME, strict=True), "FQN to the class that owns its forward."
     ),
     "param_plan": described(
-        core_schema.dict_schema(TEXT, record(_ENTRY, title="Entry"), strict=True), "FQN to entry."
+        core_schema.dict_schema(NAME, record(_ENTRY, title="Entry"), strict=True), "FQN to entry."
     ),
     "injections": described(RECORDS, "One record per FQN; inline rules by default."),
-    "codegen_version": _NAME_OR_NULL,
-    "signature": _NAME_OR_NULL,
-    "yaml_path": _NAME_OR_NULL,
-    "yaml_sha256": _NAME_OR_NULL,
+    "codegen_version": _TEXT_OR_NULL,
+    "signature": _TEXT_OR_NULL,
+    "yaml_path": _TEXT_OR_NULL,
+    "yaml_sha256": _TEXT_OR_NULL,
     "source": MAPPING,
     "outputs": described(MAPPING, "Output files and their recorded sha256."),
     "special_handlers": MAPPING,
     "entrypoints": core_schema.dict_schema(TEXT, TEXT, strict=True),
     "covered": record({"sharding_plan": FLAG}),
-    "model_name": one_of(NAMES, TEXT, belongs="a list of strings"),
-    "model_class": one_of(NAMES, TEXT, belongs="a list of strings"),
+    "model_name": one_of(TEXTS, TEXT, belongs="a list of strings"),
+    "model_class": one_of(TEXTS, TEXT, belongs="a list of strings"),
     "frozen_sharded_params": NAMES,
     "tied_pairs": core_schema.list_schema(
-        one_of(TEXT, NAMES, MAPPING, belongs="a pair of names"), strict=True
+        one_of(TEXT, TEXTS, MAPPING, belongs="a pair of names"), strict=True
     ),
     "module_overrides": RECORDS,
     "skipped_overrides": core_schema.list_schema(

@@ -6,14 +6,16 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-PLACEMENT_PATTERN = r"^(R|P\([^()\s]+\)|S\((0|-?[1-9][0-9]*)\)|SS\((0|-?[1-9][0-9]*),[1-9][0-9]*\))$"
+PLACEMENT_PATTERN = (
+    r"^(R|P\([^()\s]+\)|S\((0|-?[1-9][0-9]{0,8})\)|SS\((0|-?[1-9][0-9]{0,8}),[1-9][0-9]{0,8}\))$"
+)
 """The whole spelling of a placement, in the syntax that Python, Rust and ECMA 262 share."""
 
 _FORM = re.compile(
     r"(?P<replicate>R)"
     r"|P\((?P<op>[^()\s]+)\)"
-    r"|S\((?P<shard>0|-?[1-9][0-9]*)\)"
-    r"|SS\((?P<strided>0|-?[1-9][0-9]*),(?P<factor>[1-9][0-9]*)\)"
+    r"|S\((?P<shard>0|-?[1-9][0-9]{0,8})\)"
+    r"|SS\((?P<strided>0|-?[1-9][0-9]{0,8}),(?P<factor>[1-9][0-9]{0,8})\)"
 )
 
 

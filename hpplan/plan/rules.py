@@ -10,7 +10,18 @@ from pydantic_core import SchemaValidator, core_schema
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import MISSING_FIELD, NO_RULES, UNKNOWN_CONDITION
-from hpplan.plan.shape import MAPPING, NAMES, TEXT, check_shape, described, one_of, record
+from hpplan.plan.shape import (
+    LONGEST_NAME,
+    MAPPING,
+    NAME,
+    TEXT,
+    TEXTS,
+    check_shape,
+    described,
+    name_too_long,
+    one_of,
+    record,
+)
 from hpplan.plan.strategies import STRATEGIES, Strategy, strategies_from
 
 if TYPE_CHECKING:
@@ -32,7 +43,7 @@ TARGET_FIELDS = {
 }
 """The spellings of each target: HyperParallel's YAML first, then its IR."""
 
-_PATTERNS = core_schema.nullable_schema(one_of(TEXT, NAMES, belongs="a pattern or a list of patterns"))
+_PATTERNS = core_schema.nullable_schema(one_of(TEXT, TEXTS, belongs="a pattern or a list of patterns"))
 _TARGET = core_schema.nullable_schema(
     one_of(TEXT, MAPPING, belongs="a dotted name or a mapping with `_target_`")
 )
@@ -67,7 +78,7 @@ RULES_OF_PLAN = ("module_overrides", "injections")
 
 RULES_SCHEMA = record(
     {
-        "model_type": described(TEXT, "Model type that strategies are resolved for."),
+        "model_type": described(NAME, "Model type that strategies are resolved for."),
         "rules": described(RULES, "Inline rules."),
         "plan_overrides": described(
             core_schema.nullable_schema(RULES), "The rules of a HyperParallel training YAML; null for none."
@@ -220,6 +231,11 @@ def _rules(
             arguments={role: arguments_of(given[name]) for role, name in fields.items()},
         )
         problems += _check_condition(rule)
+        problems += (
+            name_too_long(where)
+            for text, where in zip(rule.patterns, rule.pattern_places, strict=True)
+            if len(text) > LONGEST_NAME
+        )
         rules.append(rule)
     return tuple(rules)
 
@@ -259,6 +275,8 @@ def _target(target: str | Mapping[str, Any], place: Place, problems: list[Diagno
     else:
         name = target.get("_target_" if "_target_" in target else "target")
     if isinstance(name, str) and name:
+        if len(name) > LONGEST_NAME:
+            problems.append(name_too_long(place))
         return name
     problems.append(
         Diagnostic(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from hpplan.diagnostics import Code, Diagnostic, Place
-from hpplan.plan.codes import MALFORMED_PLACEMENT, MISSING_FIELD, MISTYPED_FIELD
+from hpplan.plan.codes import MALFORMED_PLACEMENT, MISSING_FIELD, MISTYPED_FIELD, NAME_TOO_LONG
 from hpplan.plan.placement import PLACEMENT_PATTERN, parse_placement
 
 if TYPE_CHECKING:
@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 
     from pydantic_core.core_schema import CoreSchema
 
+LONGEST_NAME = 1000
+"""Characters of a name or pattern: findings, changes and records repeat it for each module concerned."""
+
 TEXT = core_schema.str_schema(strict=True)
+NAME = core_schema.str_schema(strict=True, max_length=LONGEST_NAME)
 FLAG = core_schema.bool_schema(strict=True)
-NAMES = core_schema.list_schema(TEXT, strict=True)
+NAMES = core_schema.list_schema(NAME, strict=True)
+TEXTS = core_schema.list_schema(TEXT, strict=True)
 ANYTHING = core_schema.any_schema()
 MAPPING = core_schema.dict_schema(TEXT, ANYTHING, strict=True)
 RECORDS = core_schema.list_schema(MAPPING, strict=True)
@@ -105,6 +110,8 @@ def _diagnostic(error: Any, place: Place, missing: Code) -> Diagnostic:  # noqa:
     where = place.at(*path)
     name = f"`{path[-1]}`" if path and isinstance(path[-1], str) else "the list element"
     found = error["input"]
+    if kind == "string_too_long":
+        return name_too_long(place.key(*path[:-1]) if path[-2:] == (found, "[key]") else where)
     if kind == "missing":
         return Diagnostic(missing, f"the field {name} is missing", place.at(*path[:-1]))
     if kind == "string_pattern_mismatch" and error["ctx"]["pattern"] == PLACEMENT_PATTERN:
@@ -122,6 +129,12 @@ def _diagnostic(error: Any, place: Place, missing: Code) -> Diagnostic:  # noqa:
     return Diagnostic(
         MISTYPED_FIELD, f"{name} must be {belongs}, not {kind_of(found)}", where, hint=_type_hint(kind, found)
     )
+
+
+def name_too_long(place: Place) -> Diagnostic:
+    """Return the finding about a name or pattern that is too long."""
+    message = f"a name or pattern of more than {LONGEST_NAME:,} characters"
+    return Diagnostic(NAME_TOO_LONG, message, place)
 
 
 def _placement_hint(found: str) -> str:

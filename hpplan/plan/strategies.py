@@ -15,7 +15,7 @@ from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.descriptors import prints_aside
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import BROKEN_STRATEGY_PLUGIN, NO_RULES, STRATEGY_CLASH
-from hpplan.plan.shape import NAMES, TEXT, check_shape, described, record
+from hpplan.plan.shape import NAME, NAMES, check_shape, described, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,9 +30,9 @@ KINDS = (MOE_EP_ROUTED, CP_ATTENTION)
 
 STRATEGY_SCHEMA = record(
     {
-        "target": described(TEXT, "Dotted name of the function that rules point at."),
-        "kind": described(TEXT, "What it does, such as moe_ep_routed."),
-        "target_class": described(TEXT, "The class whose forward it replaces."),
+        "target": described(NAME, "Dotted name of the function that rules point at."),
+        "kind": described(NAME, "What it does, such as moe_ep_routed."),
+        "target_class": described(NAME, "The class whose forward it replaces."),
         "strip_boundary_subpatterns": described(
             NAMES, "Sub-modules that its forward owns: fnmatch over the FQN below the module."
         ),

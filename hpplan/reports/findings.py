@@ -77,13 +77,17 @@ def fingerprints(findings: Sequence[Finding], sources: Sources) -> list[str]:
             what = [*(key for key in place.path if isinstance(key, str)), item.message]
         else:
             source = sources.get(place.document)
-            what = [source.line(line).strip() if source is not None else item.message]
+            what = [source.line(line)[:_LONGEST].strip() if source is not None else item.message]
         parts = [relative_path(place.document), item.code.id, *what]
         key = "\0".join(parts)
         seen[key] += 1
         text = f"{key}\0{seen[key]}".encode(errors="backslashreplace")
         found.append(hashlib.sha256(text).hexdigest())
     return found
+
+
+_LONGEST = 1000
+"""Characters of a line that tell it from others."""
 
 
 def dump(data: Any, *, indent: int | None = None) -> str:  # noqa: ANN401 - JSON-safe data

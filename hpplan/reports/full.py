@@ -60,7 +60,7 @@ class _Page:
     def _excerpt(self, place: Place, position: Position, width: int, color: str) -> list[str]:
         source = self._sources.get(place.document)
         text = source.line(position[0]) if source is not None else ""
-        if not text.strip():
+        if not text or text.isspace():
             return []
         before, token, after = _cut(text, position[1] - 1)
         mark = " " * _columns(before) + self._paint("^" * max(1, _columns(token)), BOLD, color)
@@ -80,7 +80,7 @@ def render(diagnostics: Iterable[Diagnostic], sources: Sources, *, color: bool =
 
 def _cut(text: str, start: int) -> tuple[str, str, str]:
     """Return what stands before the mark, above the mark and after it, shortened to what can be looked at."""
-    found = _TOKEN.match(text, start)
+    found = _TOKEN.match(text, start, start + _WIDEST)
     stop = found.end() if found is not None else start
     if len(text) <= _WIDEST:
         return _shown(text[:start]), _shown(text[start:stop]), _shown(text[stop:])

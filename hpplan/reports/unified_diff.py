@@ -73,12 +73,26 @@ class _Matcher(SequenceMatcher[str]):
     def _runs(self) -> Iterator[tuple[int, int, int]]:
         i = j = 0
         for anchor_i, anchor_j in [*_anchors(self._old, self._new), (len(self._old), len(self._new))]:
-            between = SequenceMatcher(None, self._old[i:anchor_i], self._new[j:anchor_j], autojunk=False)
-            for match in between.get_matching_blocks()[:-1]:
+            for match in _alike(self._old[i:anchor_i], self._new[j:anchor_j]):
                 yield i + match.a, j + match.b, match.size
             if anchor_i < len(self._old):
                 yield anchor_i, anchor_j, 1
             i, j = anchor_i + 1, anchor_j + 1
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> list[Match]:
+    """Return the runs of lines that both sides have; of many lines that repeat, those at both ends alone."""
+    counts = Counter(new)
+    if sum(counts[line] for line in old) <= _MOST_PAIRS:
+        return SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()[:-1]
+    most = min(len(old), len(new))
+    start = next((at for at in range(most) if old[at] != new[at]), most)
+    end = next((at for at in range(most - start) if old[-1 - at] != new[-1 - at]), most - start)
+    return [Match(0, 0, start), Match(len(old) - end, len(new) - end, end)]
+
+
+_MOST_PAIRS = 250_000
+"""Equal lines of both sides, each with each, up to which all of them are compared."""
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput, InvalidOption
+from hpplan.plan.nearest import nearest_name
 from hpplan.plan.shape import kind_of
 from hpplan.routing.mesh_codes import (
     DUPLICATE_AXIS,
@@ -244,13 +244,13 @@ def _made(sizes: dict[str, int], *, sp: bool, place: Place, problems: list[Diagn
 
 
 def _unknown(name: str, place: Place) -> Diagnostic:
-    near = get_close_matches(name.lower(), [*AXES, "ep", "sp"], 1, 0.5)
+    near = nearest_name(name.lower(), [*AXES, "ep", "sp"], 0.5)
     known = "axes are pp, dp, cp, tp and ep"
     return Diagnostic(
         UNKNOWN_AXIS,
         f"`{name}` is no axis of the mesh",
         place,
-        hint=f"did you mean `{near[0]}`? {known}" if near else known,
+        hint=f"did you mean `{near}`? {known}" if near else known,
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic
+from hpplan.plan.nearest import nearest_name
 from hpplan.plan.shape import kind_of
 from hpplan.routing.route_codes import ROUTES_DIFFER, UNKNOWN_ROUTES_FIELD
 from hpplan.routing.traffic import Link, Traffic
@@ -30,12 +30,12 @@ def check_fields(data: Mapping[str, Any], known: Sequence[str], place: Place) ->
     """Yield a warning for each field that is not known."""
     for name in data:
         if name not in known:
-            near = get_close_matches(str(name), known, 1, 0.6)
+            near = nearest_name(str(name), known)
             yield Diagnostic(
                 UNKNOWN_ROUTES_FIELD,
                 f"the field `{name}` is not known and is ignored",
                 place.key(name),
-                hint=f"did you mean `{near[0]}`?" if near else None,
+                hint=f"did you mean `{near}`?" if near else None,
             )
 
 

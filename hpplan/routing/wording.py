@@ -23,5 +23,13 @@ def listed(noun: str, numbers: Sequence[int], most: int = 8) -> str:
     >>> listed("rank", [3]), listed("item", [4, 5, 6], 2)
     ('rank 3', 'items 4, 5, …')
     """
-    shown = ", ".join(map(str, numbers[:most])) + (", …" if len(numbers) > most else "")
-    return f"{noun}{'s' * (len(numbers) != 1)} {shown}"
+    return f"{noun}{'s' * (len(numbers) != 1)} {some(numbers, most)}"
+
+
+def some(names: Sequence[object], most: int = 8) -> str:
+    """Spell the first `most` names of a list.
+
+    >>> some(["cp", "tp"]), some(["cp", "dp", "tp"], 2)
+    ('cp, tp', 'cp, dp, …')
+    """
+    return ", ".join(map(str, names[:most])) + (", …" if len(names) > most else "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from pydantic_core import SchemaValidator, ValidationError, core_schema
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.documents.schema_reference import SCHEMA_FIELD
+from hpplan.plan.nearest import nearest_name
 from hpplan.plan.shape import BELONGS, FLAG, described, kind_of
 from hpplan.routing.layouts import LAYOUTS
 from hpplan.routing.workload_codes import (
@@ -74,7 +74,9 @@ _BATCH = {
     ),
     "destinations": described(
         core_schema.dict_schema(
-            core_schema.str_schema(strict=True, pattern="^(0|[1-9][0-9]*)$"), _list(_count(0)), strict=True
+            core_schema.str_schema(strict=True, pattern="^(0|[1-9][0-9]{0,15})$"),
+            _list(_count(0)),
+            strict=True,
         ),
         "Item id to the parent ranks that receive it, instead of the owners of its tokens.",
     ),
@@ -180,12 +182,12 @@ def _diagnostic(error: Any, place: Place) -> Diagnostic:  # noqa: ANN401 - pydan
     if kind == "literal_error":
         layout = path[-1] == "cp_layout"
         known = [one.name for one in LAYOUTS] if layout else list(DTYPES)
-        near = get_close_matches(str(found), known, 1, 0.4)
+        near = nearest_name(str(found), known, 0.4)
         return Diagnostic(
             UNKNOWN_CP_LAYOUT if layout else UNKNOWN_DTYPE,
             f"{name} must be one of {', '.join(known)}, not {kind_of(found)}",
             where,
-            hint=f"did you mean '{near[0]}'?" if near else None,
+            hint=f"did you mean '{near}'?" if near else None,
         )
     if not path:
         name = "the workload"
@@ -196,10 +198,10 @@ def _diagnostic(error: Any, place: Place) -> Diagnostic:  # noqa: ANN401 - pydan
 def _unknown(path: tuple[str | int, ...], place: Place) -> Diagnostic:
     inside = next((key for key in reversed(path[:-1]) if isinstance(key, str)), "")
     known = {"": WORKLOAD_FIELDS, "sequence": SEQUENCE_FIELDS, "items": ITEM_FIELDS, "spans": SPAN_FIELDS}
-    near = get_close_matches(str(path[-1]), known.get(inside, REPLICA_FIELDS), 1, 0.6)
+    near = nearest_name(str(path[-1]), known.get(inside, REPLICA_FIELDS))
     return Diagnostic(
         UNKNOWN_WORKLOAD_FIELD,
         f"the field `{path[-1]}` is not known and is ignored",
         place.key(*path),
-        hint=f"did you mean `{near[0]}`?" if near else None,
+        hint=f"did you mean `{near}`?" if near else None,
     )

@@ -68,7 +68,7 @@ def test_places_of_a_line(tmp_path: Path) -> None:
     """A place within a record is that of the file, not of the line."""
     (tmp_path / "a").write_bytes(b'\n{"a": {"b": [1,\t22]}}\n')
     (record,) = read_records(str(tmp_path / "a"), [])
-    assert record.at("a", "b", 1).position == (2, 17)
+    assert record.at([("a", "b", 1)])[0].position == (2, 17)
     assert record.place.position == (2, 1)
 
 
@@ -78,7 +78,7 @@ def test_places_in_an_array(tmp_path: Path) -> None:
     path.write_bytes(b'\n\n[{"a": 1},\n  {"a": 2}, 3]')
     problems: list[Diagnostic] = []
     records = list(read_records(str(path), problems))
-    places = [records[0].at("a"), records[1].at("a"), problems[0].place]
+    places = [*records[0].at([("a",)]), *records[1].at([("a",)]), problems[0].place]
     assert [place.position for place in places] == [(3, 8), (4, 9), (4, 13)]
 
 

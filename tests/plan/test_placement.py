@@ -22,6 +22,7 @@ from hpplan.plan.placement import PLACEMENT_PATTERN, Placement, parse_placement
         ("S(-1)", Placement("S", dim=0, uneven=True)),
         ("S(-3)", Placement("S", dim=2, uneven=True)),
         ("SS(1,4)", Placement("SS", dim=1, factor=4)),
+        ("S(999999999)", Placement("S", dim=999_999_999)),
         ("SS(-1,2)", Placement("SS", dim=0, factor=2, uneven=True)),
     ],
 )
@@ -35,7 +36,7 @@ def test_forms(text: str, expected: Placement) -> None:
     [
         *("", "r", "P", "P()", "S", "S()", "S(x)", "S(0", "S(0) ", " R", "R\n", "S(1.0)", "S(-0)", "S(01)"),
         *("S(0,2)", "SS(0)", "SS(0,0)", "SS(0, 2)", "SS(0,-2)", "Shard(0)", "Replicate", "R R", "RS(0)"),
-        *("S(٣)", "P(a b)"),
+        *("S(٣)", "P(a b)", f"S({'9' * 5000})", f"SS(0,{'9' * 5000})"),
     ],
 )
 def test_everything_else_is_refused(text: str) -> None:

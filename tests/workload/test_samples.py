@@ -149,6 +149,7 @@ def test_placeholders_without_an_image() -> None:
         ({"text_tokens": True}, "whole number of at least 0"),
         ({"text_tokens": [1, 2]}, "has 2 entries, not 1"),
         ({"text_tokens": 0}, "not a single token"),
+        ({"text_tokens": [int("9" * 4300)] * 2, "images": [{"width": 9, "height": 9}]}, "more tokens than"),
         ({"input_ids": []}, "list of whole numbers"),
         ({"input_ids": [1, 2.0]}, "list of whole numbers"),
         ({"input_ids": [True]}, "list of whole numbers"),

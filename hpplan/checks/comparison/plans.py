@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from hpplan.checks.comparison.changes import ABSENT, Layout, compare_names, field_changes, leaves
@@ -95,6 +96,7 @@ def _meaning(fqn: str, plan: Plan, entry: Entry | None) -> dict[str, Any]:
 def _records(plan: Plan) -> dict[str, dict[str, Any]]:
     """Return what injections and overrides say, by the field and what they match."""
     found: dict[str, dict[str, Any]] = {}
+    times: Counter[str] = Counter()
     for field in _RECORDS:
         for record in plan.data.get(field, []):
             given = what_is_given(record)
@@ -103,9 +105,8 @@ def _records(plan: Plan) -> dict[str, dict[str, Any]]:
             patterns = given[matched] if matched is not None else ""
             for pattern in patterns if isinstance(patterns, list) else [patterns]:
                 name = f"{field}: {pattern}"
-                while name in found:
-                    name += " (again)"
-                found[name] = rest
+                times[name] += 1
+                found[name if times[name] == 1 else f"{name} (again, {times[name]})"] = rest
     return found
 
 

@@ -14,6 +14,7 @@ from hpplan.routing.families.base import Size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from hpplan.diagnostics import Code, Path
     from hpplan.documents.jsonl import Record
     from hpplan.routing.families.base import Family, GridField, Kind, Runs
 
@@ -35,26 +36,52 @@ _SLOWEST, _FASTEST = 1e-6, 1e6
 """Frames a second; beyond them a time in seconds may be no number any more."""
 
 
+_LONGEST_ID = 60
+
+
 class Findings:
     """What is wrong with one record, each message starting with the sample's name."""
 
     def __init__(self, record: Record) -> None:
         """Name the sample by its `id`, else by its number in the file."""
         given = record.data.get("id")
-        self.record = record
-        self.name = f"sample {given!r}" if isinstance(given, (str, int)) else f"sample {record.number}"
-        self.found: list[Diagnostic] = []
+        self.name = (
+            f"sample {_spelled(given)}" if isinstance(given, (str, int)) else f"sample {record.number}"
+        )
+        self._record = record
+        self._found: list[tuple[Code, str, Path, str | None]] = []
         self.runs = 0
         """Of the images and videos so far."""
 
     def malformed(self, message: str, *path: str | int, hint: str | None = None) -> None:
         """Add that a field is not what it should be."""
-        message = f"{self.name}: {message}"
-        self.found.append(Diagnostic(MALFORMED_SAMPLE, message, self.record.at(*path), hint))
+        self.add(MALFORMED_SAMPLE, message, path, hint)
 
     def unusable(self, message: str, *path: str | int) -> None:
         """Add that the family cannot take an image."""
-        self.found.append(Diagnostic(UNUSABLE_IMAGE, f"{self.name}: {message}", self.record.at(*path)))
+        self.add(UNUSABLE_IMAGE, message, path)
+
+    def add(self, code: Code, message: str, path: Path, hint: str | None = None) -> None:
+        """Add a finding at a node of the record."""
+        self._found.append((code, f"{self.name}: {message}", path, hint))
+
+    def __bool__(self) -> bool:
+        """Whether anything is wrong."""
+        return bool(self._found)
+
+    def located(self) -> list[Diagnostic]:
+        """Return the findings with their places."""
+        places = self._record.at(path for _, _, path, _ in self._found)
+        return [
+            Diagnostic(code, message, place, hint)
+            for (code, message, _, hint), place in zip(self._found, places, strict=True)
+        ]
+
+
+def _spelled(name: str | int) -> str:
+    """Spell the name of a sample, which every finding begins with."""
+    spelled = repr(name)
+    return spelled if len(spelled) <= _LONGEST_ID else f"{spelled[:_LONGEST_ID]}…"
 
 
 class Sized(NamedTuple):

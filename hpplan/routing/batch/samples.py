@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hpplan.diagnostics import Diagnostic
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.errors import InvalidInput
 from hpplan.routing.batch.features import Findings, features_of
@@ -54,20 +53,19 @@ def read_sample(record: Record, family: Family) -> Sample:
     tokens = _tokens(record, findings)
     if tokens is not None:
         length = len(tokens)
-        if not findings.found:
+        if not findings:
             spans = _spans(tokens, features, family, findings)
     elif record.data.get("input_ids") is None:
         text = _text(record, len(features), findings)
-        if not findings.found:
+        if not findings:
             length, spans = place_by_sizes(features, _around(sized, family), text)
             if not length:
                 findings.malformed("there is not a single token", "text_tokens")
             if length > LARGEST_NUMBER:
-                findings.malformed(
-                    f"there are {length} tokens, and the most are 2^53 - 1 = {LARGEST_NUMBER}", "text_tokens"
-                )
-    if findings.found:
-        raise InvalidInput(findings.found)
+                most = f"2^53 - 1 = {LARGEST_NUMBER}"
+                findings.malformed(f"there are more tokens than {most}", "text_tokens")
+    if findings:
+        raise InvalidInput(findings.located())
     items = tuple(SampleItem(feature.kind, own) for feature, own in zip(features, spans, strict=True))
     return Sample(findings.name, record.place, length, items)
 
@@ -147,18 +145,18 @@ def _spans(
         try:
             found += match(runs, own, tokens)
         except MismatchError as error:
-            findings.found.append(_explained(error, own, runs, placeholder, family, findings))
+            _explain(error, own, runs, placeholder, family, findings)
     return found
 
 
-def _explained(
+def _explain(
     error: MismatchError,
     features: Sequence[Feature],
     runs: Sequence[Span],
     placeholder: int,
     family: Family,
     findings: Findings,
-) -> Diagnostic:
+) -> None:
     """Name the sample, the image and both numbers."""
     where = f" at token {error.token}" if error.token is not None else ""
     have = f"{plural(error.placeholders, 'placeholder')} ({placeholder})"
@@ -169,9 +167,10 @@ def _explained(
     )
     if error.index is None or error.last is None:
         fields = ", ".join(f"`{name}`" for name in family.grid_fields)
-        message = f"{findings.name}: {have}{where} without an image or video; {total}"
+        message = f"{have}{where} without an image or video; {total}"
         hint = f"{family.name} reads its images from {fields}, or sizes from `images` and `videos`"
-        return Diagnostic(PLACEHOLDERS_DO_NOT_MATCH, message, findings.record.at("input_ids"), hint)
+        findings.add(PLACEHOLDERS_DO_NOT_MATCH, message, ("input_ids",), hint)
+        return
     blamed = features[error.index : error.last + 1]
     first, last = blamed[0], blamed[-1]
     who = f"{first.kind} {first.number + 1}, {first.what}, has"
@@ -182,7 +181,7 @@ def _explained(
     if frames > 1 and 0 < error.runs != frames:
         need += f" in {plural(frames, 'run')}"
         have += f" in {plural(error.runs, 'run')}"
-    message = f"{findings.name}: {who} {need} and {have}{where}"
+    message = f"{who} {need} and {have}{where}"
     if len(features) > len(blamed):
         message += f"; {total}"
-    return Diagnostic(PLACEHOLDERS_DO_NOT_MATCH, message, findings.record.at(*first.path))
+    findings.add(PLACEHOLDERS_DO_NOT_MATCH, message, first.path)

@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher, get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 SEARCHES = 20
-"""How many FQNs of one kind are looked up: a plan with more mistakes than that has a systematic one."""
+"""How many names of one kind are looked up: a plan with more mistakes than that has a systematic one."""
+
+_MOST = 500
+"""Names that are compared with a wrong one; among more of them many are near."""
+
+_LONGEST = 100
+"""Characters of a name that somebody typed; to compare longer ones takes long."""
+
+_LIKE = 0.6
+"""Likeness, from 0 to 1, to a name that was most likely meant."""
 
 
-def nearest_field(name: str, fields: Iterable[str]) -> str | None:
-    """Return the field that a mistyped one most likely stands for."""
-    found = get_close_matches(name, list(fields), n=1, cutoff=0.6)
+def nearest_name(name: str, names: Collection[str], like: float = _LIKE) -> str | None:
+    """Return the name that a mistyped one most likely stands for."""
+    return _nearest(name, tuple(names), like) if len(name) <= _LONGEST and len(names) <= _MOST else None
+
+
+@lru_cache(maxsize=1024)
+def _nearest(name: str, names: tuple[str, ...], like: float) -> str | None:
+    found = get_close_matches(name, names, n=1, cutoff=like)
     return found[0] if found else None
+
+
+class NearestNames:
+    """Does so where a document says which names there are; gives up after a few names."""
+
+    def __init__(self) -> None:
+        """Start without a search."""
+        self._asked: set[str] = set()
+
+    def of(self, name: str, names: Collection[str], like: float = _LIKE) -> str | None:
+        """Return the name that a mistyped one most likely stands for."""
+        if name not in self._asked and len(self._asked) == SEARCHES:
+            return None
+        self._asked.add(name)
+        return nearest_name(name, names, like)
 
 
 class NearestFqn:
@@ -30,19 +60,16 @@ class NearestFqn:
     def hint(self, fqn: str) -> str | None:
         """Return `did you mean …?`, or None where nothing is near."""
         self._left -= 1
-        if self._left < 0:
+        if self._left < 0 or len(fqn) > _LONGEST:
             return None
         if self._parts is None:
             self._parts = [name.split(".") for name in self._names]
         wanted = fqn.split(".")
         near = [parts for parts in self._parts if _differences(parts, wanted) <= 1]
-        if not near:
+        if not near or len(near) > _MOST:
             return None
         best = max(near, key=lambda parts: (_likeness(parts, wanted), [-len(part) for part in parts]))
-        return f"did you mean '{'.'.join(best)}'?" if _likeness(best, wanted) > _UNLIKE else None
-
-
-_UNLIKE = 0.6
+        return f"did you mean '{'.'.join(best)}'?" if _likeness(best, wanted) > _LIKE else None
 
 
 def _differences(parts: Sequence[str], wanted: Sequence[str]) -> int:
