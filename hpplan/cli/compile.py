@@ -114,10 +114,11 @@ def command(
     _write(output, folder, names, document, plan, table)
     traffic = view.traffic
     output.result(f"{names[0]}: {summarize(normalized.changes)}")
-    output.result(
+    routes = (
         f"{names[1]}: {table.mode.name} on {table.mesh}, {table.granularity} granularity, "
         f"{traffic.rows_leaving:,} of {traffic.rows:,} rows leave their rank, {table.digest}"
     )
+    output.result(output.screen().folded("", routes))
     return 0
 
 

@@ -99,7 +99,7 @@ def _codes(output: Output, code: Code | None, *, as_json: bool) -> str:
         return render_json(code or all_codes())
     if code is None:
         return render_table(all_codes(), output.screen())
-    return render(code, color=output.use_color(sys.stdout))
+    return render(code, output.screen())
 
 
 def _subject(

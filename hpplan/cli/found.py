@@ -84,9 +84,13 @@ class Found:
         """
         from hpplan.checks.kinds import take
         from hpplan.documents.reader import read_document
+        from hpplan.errors import UnusableRequest
 
         if not named and (path in self._folders or (self._skip_foreign and path != "-")):
             return self._looked_at(path)
+        if path.endswith(".toml"):
+            command = self._taker.replace("hpplan", f"hpplan --config {path}", 1)
+            raise UnusableRequest(f"{path} is no plan; if it names plans, type `{command}`.")
         document = read_document(path, self._output.sources)
         take(document, self._taker, *self._wanted)
         return document

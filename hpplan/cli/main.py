@@ -61,7 +61,9 @@ class LazyGroup(click.Group):
         return found, command, rest
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what stands before the command."""
+        """Parse what stands before the command; `help COMMAND` is what people type for `COMMAND --help`."""
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
         refuse_repeated(ctx, args)
         return super().parse_args(ctx, args)
 

@@ -27,6 +27,10 @@ class Name(click.types.StringParamType):
             self.fail(none_of(value, known), param, ctx)
         return str(value)
 
+    def get_missing_message(self, *_: Any, **__: Any) -> str:  # noqa: ANN401 - click's own, and not always the same
+        """Name what there is where none was given."""
+        return f"It is one of {', '.join(self._described())}."
+
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:

@@ -161,9 +161,10 @@ class Output:
 
         from hpplan.reports.screen import Screen
 
-        if output_file not in {None, "-"} or not sys.stdout.isatty():
+        if output_file not in {None, "-"}:
             return Screen()
-        return Screen(get_terminal_size().columns, self.use_color(sys.stdout))
+        width = get_terminal_size().columns if sys.stdout.isatty() else None
+        return Screen(width, self.use_color(sys.stdout))
 
     def use_color(self, stream: TextIO) -> bool:
         """Whether to colour what people read on `stream`.

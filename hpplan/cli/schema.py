@@ -28,7 +28,7 @@ def command(output: Output, name: str | None, path: str | None) -> None:
     from hpplan.reports.json_schema import DOCUMENT_KINDS, render
 
     if name is None:
-        text = "".join(f"{kind.name:15}{kind.description}\n" for kind in DOCUMENT_KINDS)
+        text = output.screen(path).facts([(kind.name, kind.description) for kind in DOCUMENT_KINDS])
     else:
         text = render(next(kind for kind in DOCUMENT_KINDS if kind.name == name))
     output.write(path, text)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Code
 from hpplan.reports.findings import dump
 from hpplan.reports.paint import BOLD, paint
+from hpplan.reports.tables import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,11 +16,25 @@ if TYPE_CHECKING:
     from hpplan.reports.screen import Screen
 
 
-def render(code: Code, *, color: bool = False) -> str:
-    """Return id, name and severity, and the code's documentation."""
-    title = paint(f"{code.id} {code.name} ({code.severity})", BOLD, color=color)
-    lines = [paint(line, BOLD, color=color and line.startswith("## ")) for line in code.doc.splitlines()]
+_PARAGRAPH = re.compile(r"(?m)(?:^(?!#).+\n)+")
+
+
+def render(code: Code, screen: Screen) -> str:
+    """Return id, name and severity, and the code's documentation, whose prose fits a terminal."""
+    title = paint(f"{code.id} {code.name} ({code.severity})", BOLD, color=screen.color)
+    doc = code.doc if screen.width is None else _folded(code.doc, screen.width)
+    lines = [paint(line, BOLD, color=screen.color and line.startswith("## ")) for line in doc.splitlines()]
     return "\n".join([title, "", *lines, ""])
+
+
+def _folded(doc: str, width: int) -> str:
+    """Return a documentation whose paragraphs fit a terminal; headings and examples stay as they are."""
+    parts = doc.split("```")
+    parts[::2] = (
+        _PARAGRAPH.sub(lambda found: fold(" ".join(found.group().split()), width) + "\n", part)
+        for part in parts[::2]
+    )
+    return "```".join(parts)
 
 
 def render_table(codes: Sequence[Code], screen: Screen) -> str:

@@ -19,6 +19,8 @@ from hpplan.cli.output import _encoded
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from conftest import Runner
+
 
 def on_a_terminal(*arguments: str, columns: int = 80, **environment: str) -> tuple[int, str]:
     """Run hpplan on a terminal; return its status, and what it wrote to either stream."""
@@ -89,3 +91,33 @@ def test_a_terminal_that_shows_everything(root: Path) -> None:
 def test_what_an_encoding_lacks(text: str, encoding: str, shown: bytes) -> None:
     """What hpplan draws with has a plain form in every encoding, and what documents hold an escape."""
     assert _encoded(text, encoding) == shown
+
+
+def test_prose_fits_a_terminal() -> None:
+    """Paragraphs break in the middle of a word, or an example is run together."""
+    for arguments in (("explain", "HP330"), ("explain", "--all"), ("schema",)):
+        text = on_a_terminal("--color", "never", *arguments, columns=60)[1]
+        assert max(map(len, text.splitlines())) <= 60, arguments
+    shown = on_a_terminal("explain", "HP330", columns=50)[1]
+    assert (
+        "\nNothing in it counts, so plans would be checked\nwithout the rules that belong to them.\n" in shown
+    )
+    assert "```toml\n[[plans]]\nfiles = plans/*.yaml       # a string needs quotes\n```\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("help",), 0, "Usage: hpplan [OPTIONS] COMMAND"),
+        (("help", "route"), 0, "Usage: hpplan route"),
+        (("help", "rout"), 2, "did you mean 'route'?"),
+        (("workload", "x.jsonl"), 2, "Missing option '--model'. It is one of qwen2_vl, "),
+        (("validate", "hpplan.toml"), 2, "type `hpplan --config hpplan.toml validate`."),
+        (("normalize", "x/hpplan.toml"), 2, "type `hpplan --config x/hpplan.toml normalize`."),
+    ],
+)
+def test_what_a_newcomer_types(hpplan: Runner, arguments: tuple[str, ...], status: int, said: str) -> None:
+    """Somebody who does not know hpplan yet is told that something is wrong, and not what to type."""
+    result = hpplan(*arguments)
+    assert result.status == status
+    assert said in result.stdout + result.stderr
