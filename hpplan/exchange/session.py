@@ -252,6 +252,7 @@ def _connection_error(job: Job, patience: float) -> OSError | None:
 
 def cannot_go_on(error: Exception) -> bool:
     """Whether an error is the machine's or the network's, and no bug of ours."""
-    if isinstance(error, (dist.DistError, torch.cuda.OutOfMemoryError, MemoryError, OSError)):
+    if isinstance(error, (dist.DistError, torch.OutOfMemoryError, MemoryError, OSError)):
         return True
+    # For the memory of CPUs, torch has no error of its own.
     return isinstance(error, RuntimeError) and "allocate memory" in str(error)
