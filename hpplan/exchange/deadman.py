@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from hpplan.exchange.post import Post
 
 _PAUSE = 0.5
-_GRACE = 1.0
-"""Seconds for the main thread to notice by itself what this one has noticed."""
-
 _LAST_WORDS = 5.0
 """Seconds for the main thread to end the process, once it has the last word."""
 
@@ -62,7 +59,7 @@ class Deadman:
     def end_for(self, fault: Fault) -> None:
         """End the process, unless the main thread has the last word after all."""
         assert self._ledger is not None
-        self._ledger.part(_GRACE)
+        self._ledger.part()
         message = fault.reason if fault.speaker == self._ledger.rank else ""
         end(message if self._last_word.acquire(timeout=_LAST_WORDS) else "", fault.status)
 

@@ -104,8 +104,9 @@ class Ledger(Notes):
     def fail(self, fault: Fault) -> NoReturn:
         """Raise PeersFailed, in a trainer not before the others have heard of the fault too."""
         self.breaking = self._noticed = True
+        self._broken = self._broken or fault
         if not self._terms.needs_store and not self._closed:
-            self.part(2 * self._period + _GRACE)
+            self.part()
             self.close()
         raise PeersFailed(fault)
 
@@ -214,12 +215,15 @@ class Ledger(Notes):
             spent = time.monotonic() > begun + self.patience
             self.break_off(doing, None if spent else first_line(error))
 
-    def part(self, patience: float) -> None:
-        """Say that this rank needs the store no longer; where it may hold it, wait until nobody does."""
+    def part(self, patience: float = 0.0) -> None:
+        """Say that this rank needs the store no longer; where it may hold it, wait until nobody does.
+
+        At least as long as it takes the others to hear of a fault.
+        """
         self.breaking = True
         lost = self._broken.lost if self._broken else []
         others = [f"bye/{rank}" for rank in self.ranks if rank not in lost]
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + max(patience, 2 * self._period + _GRACE)
         try:
             self.set(f"bye/{self.rank}", "")
             while self._terms.holds_store and time.monotonic() < deadline and not self.has(others):
@@ -292,8 +296,8 @@ class Ledger(Notes):
             self._alarmed = time.monotonic()
         fault = self.fault()
         if fault is not None:
-            self.set(f"bye/{self.rank}", "")
             self._broken, self._heard = self._broken or fault, time.monotonic()
+            self.set(f"bye/{self.rank}", "")
         elif not self.breaking:
             self._answer("alive", "")
             if self.stopped:

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from hpplan.exchange.job import Job
 
 _FAREWELL = 5.0
-_LAST_WORDS = 1.0
-"""Seconds for which the rank that holds the store stays for the others, the second when some are lost."""
+"""Seconds for which the rank that holds the store stays for the others."""
 
 _PAUSE = 0.1
 
@@ -181,7 +180,7 @@ class Session:
 
     def leave(self, *, broken: bool = False) -> bool:
         """Part from the others: whoever holds the store goes last. Return whether nothing is left running."""
-        self.ledger.part(_LAST_WORDS if broken else _FAREWELL)
+        self.ledger.part(0.0 if broken else _FAREWELL)
         if broken:
             return False
         if dist.is_initialized():

@@ -24,4 +24,4 @@ def test_all_ranks_end_in_time_with_one_message() -> None:
     assert set(SHORT) <= set(cases())
     with ThreadPoolExecutor() as pool:
         for case, seen in zip(SHORT, pool.map(run, SHORT), strict=True):
-            assert problems(case, seen) == [], (case, seen)
+            assert problems(case, seen, slack=25) == [], (case, seen)
