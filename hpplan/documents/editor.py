@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,7 +49,7 @@ def edited(source: Source, old: Data, new: Data, key_order: KeyOrder) -> Edited:
     except RefusedError as refused:
         return Edited(None, [str(refused)])
     if not _reads_as(text, source, new):
-        return Edited(None, ["the file cannot be changed in place"])
+        return Edited(None, ["changed in place, its text would not read back as the plan"])
     return Edited(text, editor.notes)
 
 
@@ -58,11 +57,18 @@ def same(left: Data, right: Data) -> bool:
     """Whether two values are equal, numbers in their type and NaN with itself too."""
     if left is right:
         return True
-    if type(left) is not type(right):
+    kind = type(left)
+    if kind is not type(right):
         return False
-    if isinstance(left, (dict, list, float)):
-        return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
-    return bool(left == right)
+    if kind is dict:
+        return len(left) == len(right) and all(
+            value is (other := right.get(key, ABSENT))
+            or (value == other if type(value) is str else same(value, other))
+            for key, value in left.items()
+        )
+    if kind is list:
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(repr(left) == repr(right) if kind is float else left == right)
 
 
 _BROKEN: Data = object()

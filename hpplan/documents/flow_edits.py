@@ -113,18 +113,18 @@ def _range(page: Page, spans: list[_Span], index: int, last: int) -> Edit:
     """Return the edit that removes a member, where `last` is the last one that stays."""
     span = spans[index]
     text = page.text
-    line = page.line_start(span.start)
-    alone = page.margin(span.start) is not None
+    margin = page.margin(span.start)
     tail = page.tail(span.behind)
-    if tail is not None and alone:
-        return line, tail[1], ""
+    if tail is not None and margin is not None:
+        return span.start - len(margin), tail[1], ""
     following = spans[index + 1].start if index + 1 < len(spans) else None
     if index < last and following is not None and text[span.behind : following].strip(" \t") == "":
         return span.start, following, ""
     start = span.start
-    while not alone and text[start - 1] in " \t":
+    while margin is None and text[start - 1] in " \t":
         start -= 1
     # A comment goes along where no other member is in its line.
-    if tail is not None and (index == 0 or spans[index - 1].end <= line):
+    before = text[spans[index - 1].behind : start] if index else "\n"
+    if tail is not None and ("\n" in before or "\r" in before):
         return start, tail[0], ""
     return start, span.behind, ""

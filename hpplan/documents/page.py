@@ -41,13 +41,13 @@ class Page:
         self.line_break = found.group() if found is not None else "\n"
         self._lacks_break = not source.text.endswith(("\n", "\r"))
         self.text = source.text + self.line_break if self._lacks_break else source.text
+        self._source = source
         self.is_json = source.format == "json"
         self.canonical = CanonicalMembers(key_order)
         self.stop = len(self.text)
         """Where the document ends, and new members of its top go."""
         self._unit: str | None = None
         self._colon, self._comma = ": ", ", "
-        self._feeds = "\r\n" if "\r" in self.text else "\n"
 
     def measure(self, root: Node) -> None:
         """Find out how a document in flow style, JSON above all, is indented and spaced."""
@@ -71,19 +71,21 @@ class Page:
         text = "".join((*pieces, self.text[index:]))
         return text.removesuffix(self.line_break) if self._lacks_break else text
 
-    def line_start(self, index: int) -> int:
-        """Return where the line starts that a character is in."""
-        return max(self.text.rfind(feed, 0, index) for feed in self._feeds) + 1
-
     def margin(self, index: int) -> str | None:
         """Return what stands before a character in its line, if that is nothing but blanks."""
-        margin = self.text[self.line_start(index) : index]
-        return None if margin.strip(" \t") else margin
+        text, start = self.text, index
+        while start and text[start - 1] in " \t":
+            start -= 1
+        return text[start:index] if not start or text[start - 1] in "\r\n" else None
 
-    def indentation(self, index: int) -> str:
-        """Return the blanks that the line starts with that a character is in."""
-        found = _BLANKS.match(self.text, self.line_start(index))
-        return found.group() if found is not None else ""
+    def line_start(self, index: int) -> int:
+        """Return where the line starts that a character is in."""
+        return index - self._source.position(index)[1] + 1
+
+    def indentation(self, index: int) -> str | None:
+        """Return the blanks that a character's line starts with, if members stand in lines of their own."""
+        found = None if self._unit is None else _BLANKS.match(self.text, self.line_start(index))
+        return None if found is None else found.group()
 
     def tail(self, index: int) -> tuple[int, int] | None:
         """Return where the line ends and the next one starts, if nothing but a comment comes before."""

@@ -195,8 +195,9 @@ class Maker:
     def _block(self, data: dict[str, Any], path: Path, pad: str, lead: str | None = None) -> None:
         """Add the lines of a mapping with members; `lead` starts the first of them."""
         before: list[Claim] = []
+        written = len(self._lines)
         members = self._merged(data, pad if lead is None else lead)
-        if len(members) < len(data):
+        if len(self._lines) > written:
             lead, before = None, [("same", path)]
         for key, value in members:
             if lead is None:
