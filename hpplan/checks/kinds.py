@@ -80,6 +80,13 @@ KINDS = (
         (("output_rows",), ("decoder_token_start",), ("length",), ("cp_layout",), ("sequence",), ("items",)),
     ),
     Kind(
+        "model-config",
+        "a model's config.json",
+        "is",
+        (("architectures",), ("model_type", "transformers_version")),
+        ("hpplan freeze {name}", "hpplan validate PLAN --model {name}"),
+    ),
+    Kind(
         "rank",
         "an answer of `hpplan route --rank`",
         "is",

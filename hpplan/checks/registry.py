@@ -10,10 +10,12 @@ from hpplan.checks import (
     boundary_without_class,
     boundary_without_entry,
     class_contracts_differ,
+    class_differs_from_model,
     competing_strategies,
     condition_never_holds,
     dangling_reference,
     deferred_bias_on_identity,
+    dimension_out_of_range,
     dp_placement,
     empty_param_plan,
     far_reaching_pattern,
@@ -27,11 +29,16 @@ from hpplan.checks import (
     one_sided_contract,
     out_names_disagree,
     output_changed,
+    replicated_in_region,
     rule_without_effect,
     shadowed_pattern,
     target_class_not_external,
     target_given_twice,
+    uncovered_parameter,
+    uneven_dimension,
     unknown_field,
+    unknown_module,
+    unknown_parameter,
     unknown_placement_axis,
     unknown_strategy_kind,
     unmatched_strip_pattern,
@@ -91,6 +98,13 @@ CHECKS: tuple[Check, ...] = (
     far_reaching_pattern,
     target_given_twice,
     feature_exchange,
+    unknown_module,
+    unknown_parameter,
+    uncovered_parameter,
+    class_differs_from_model,
+    uneven_dimension,
+    dimension_out_of_range,
+    replicated_in_region,
 )
 
 
@@ -118,17 +132,19 @@ def declared_codes() -> tuple[Code, ...]:
     """Return the codes of every layer, as they are declared."""
     from hpplan.documents.codes import CODES as OF_DOCUMENTS
     from hpplan.documents.configuration_codes import CODES as OF_CONFIGURATION
+    from hpplan.models.codes import CODES as OF_MODELS
     from hpplan.plan.codes import CODES as OF_PLANS
     from hpplan.routing.codes import CODES as OF_ROUTING
 
     of_plans = [code for check in CHECKS for code in check.CODES]
     of_rules = [code for check in RULES_CHECKS for code in check.CODES]
     ours = dict.fromkeys([*foreign_routes.CODES, *of_plans, *of_rules])
-    borrowed = {*OF_DOCUMENTS, *OF_PLANS, *OF_ROUTING}
+    borrowed = {*OF_DOCUMENTS, *OF_PLANS, *OF_MODELS, *OF_ROUTING}
     return (
         *OF_DOCUMENTS,
         *OF_CONFIGURATION,
         *OF_PLANS,
+        *OF_MODELS,
         *OF_ROUTING,
         *(code for code in ours if code not in borrowed),
     )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hpplan.diagnostics import Diagnostic, Place
+    from hpplan.models.facts import ModelFacts
     from hpplan.plan.strategies import Strategy
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
@@ -56,6 +57,8 @@ class CheckRun:
 
     model_type: str | None = None
     mesh: Mesh | None = None
+    model: ModelFacts | None = None
+    """The model that plans are held against, if there is one."""
     blocking: list[Diagnostic] = field(default_factory=list)
     findings: list[Diagnostic] = field(default_factory=list)
     _rules: RuleSet | None = None
@@ -127,6 +130,7 @@ class CheckRun:
             None if name == STDIN_NAME else Path(name).parent,
             whole,
             unsure,
+            self.model,
         )
 
     def _check_plan(self, document: Document) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from hpplan.models.facts import ModelFacts
     from hpplan.passes.facts import EpRule, Facts
     from hpplan.passes.pipeline import Normalized
     from hpplan.plan.model import Entry, Plan
@@ -34,7 +35,7 @@ SIDES = (("in_src", "in_dst"), ("out_src", "out_dst"))
 class Subject:
     """A plan with everything that checks look at beside it.
 
-    `mesh` is that of `--mesh`, if given. `folder` is where the plan's document
+    `mesh` is that of `--mesh`, and `model` that of `--model`, if given. `folder` is where the plan's document
     lies, if it lies in one. `whole` says that nothing was left out of plan and
     rules; `unsure` are the FQNs of which something was.
     """
@@ -47,6 +48,7 @@ class Subject:
     folder: Path | None = None
     whole: bool = True
     unsure: frozenset[str] = frozenset()
+    model: ModelFacts | None = None
 
     @cached_property
     def normalized(self) -> Normalized:
@@ -109,6 +111,14 @@ class Subject:
             return frozenset(sized), "parallel_dims"
         named = frozenset(axis for _, _, _, layout in self.contracts() for axis in layout)
         return named - {"ep"}, "the placements, as the plan names no active axes"
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes of the axes: of the mesh, which need not say `ep`, else those in `parallel_dims`."""
+        mesh = self.mesh
+        if mesh is None:
+            return {axis: self.plan.size(axis) for axis in (*AXES, "ep")}
+        return {**mesh.axes, "ep": mesh.ep if mesh.ep > 1 else self.plan.size("ep")}
 
     def contracts(self) -> Iterator[tuple[str, str, str, Mapping[str, str]]]:
         """Yield FQN, field, tensor and placements of everything in the four contract fields."""

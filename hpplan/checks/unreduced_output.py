@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hpplan.checks.alike import alike
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.documents.natural import natural_key
-from hpplan.plan.folding import fold, shape_of
 from hpplan.plan.fqn import ancestors, matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from hpplan.checks.subject import Subject
-    from hpplan.plan.folding import Shape
     from hpplan.plan.model import Entry
 
 UNREDUCED_OUTPUT = Code(
@@ -59,7 +57,6 @@ CODES: tuple[Code, ...] = (UNREDUCED_OUTPUT,)
 class _Partial(NamedTuple):
     """What modules have in common that are reported together."""
 
-    shape: Shape
     tensor: str
     axis: str
     placement: str
@@ -73,7 +70,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         return
     plan = subject.plan
     owned = None
-    found: dict[_Partial, list[str]] = {}
+    found: list[tuple[str, _Partial]] = []
     for fqn, entry in subject.normalized.plan.param_plan.items():
         if entry.get("is_boundary") is not False or fqn in subject.unsure:
             continue
@@ -86,16 +83,13 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             continue
         gone = plan.param_plan[fqn].get("is_boundary") is False
         for tensor, axis in partial:
-            partial_sum = _Partial(shape_of(fqn), tensor, axis, entry["out_src"][tensor][axis], gone)
-            found.setdefault(partial_sum, []).append(fqn)
-    for (_, tensor, axis, placement, gone), fqns in found.items():
-        names = ", ".join(f"'{name}'" for name in fold(fqns))
-        first = min(fqns, key=natural_key)
+            found.append((fqn, _Partial(tensor, axis, entry["out_src"][tensor][axis], gone)))
+    for (tensor, axis, placement, gone), fqns in alike(found):
         yield Diagnostic(
             UNREDUCED_OUTPUT,
-            f"`{tensor}` of {names} is {placement} along `{axis}`, "
+            f"`{tensor}` of {fqns.names} is {placement} along `{axis}`, "
             f"and the boundary that would reduce it {'is' if gone else 'will be'} stripped",
-            plan.place.at("param_plan", first, "out_src", tensor, axis),
+            plan.place.at("param_plan", fqns.first, "out_src", tensor, axis),
             hint=_BARE_HINT if gone and "normalization" not in plan.data else _HINT,
         )
 

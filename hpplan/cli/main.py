@@ -16,6 +16,7 @@ from hpplan.cli.output import Output
 from hpplan.errors import BUG_STATUS, INTERRUPTED_STATUS, HpplanError, UnusableRequest
 
 COMMANDS = (
+    "freeze",
     "normalize",
     "validate",
     "explain",

@@ -9,7 +9,7 @@ import click
 
 from hpplan.cli.completion import complete_codes
 from hpplan.cli.found import Found, found_options
-from hpplan.cli.inputs import PATH, only_one_standard_input, refuse_overwriting, rule_options
+from hpplan.cli.inputs import INPUT, PATH, only_one_standard_input, refuse_overwriting, rule_options
 from hpplan.diagnostics import SEVERITIES
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sar
 @rule_options
 @found_options("documents of hpplan")
 @click.option("--mesh", "mesh_text", metavar="AXES", help="Check for this mesh, such as dp=2,cp=2,tp=4,sp.")
+@click.option(
+    "--model",
+    "model_path",
+    type=INPUT,
+    metavar="CONFIG",
+    help="Hold plans against this model: a config.json, or the folder that has it. Needs the extra `models`.",
+)
 @click.option(
     "--select",
     multiple=True,
@@ -65,6 +72,7 @@ def command(
     strategies_file: str | None,
     model_type: str | None,
     mesh_text: str | None,
+    model_path: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fail_on: str,
@@ -92,25 +100,28 @@ def command(
     from hpplan.checks.run import CHECKED
     from hpplan.cli.validate_run import ValidateRun
     from hpplan.errors import InvalidInput
+    from hpplan.models.config import path_of
     from hpplan.reports.formats import TEXT_FORMATS
     from hpplan.routing.mesh import parse_mesh
 
-    only_one_standard_input((*files, rules_file, strategies_file))
+    only_one_standard_input((*files, rules_file, strategies_file, model_path))
     if mesh_text is not None:
         parse_mesh(mesh_text)  # what is wrong with an option is wrong with the call
     found = Found(output, "hpplan validate", CHECKED, skip_foreign=skip_foreign, show_skipped=show_skipped)
+    given_model = None if model_path is None else path_of(model_path)
     given = {
         "rules": rules_file,
         "strategies": strategies_file,
         "model_type": model_type,
         "mesh": mesh_text,
+        "model": given_model,
         "select": _codes("--select", select),
         "ignore": _codes("--ignore", ignore),
     }
     run = ValidateRun(output, found, given)
     try:
         paths, whole = output.configurations.paths(found, files, "FILE...")
-        refuse_overwriting([output_file], (*paths, rules_file, strategies_file))
+        refuse_overwriting([output_file], (*paths, rules_file, strategies_file, given_model))
         for path in paths:
             run.check(path, beside=whole is not None)
         found.check()

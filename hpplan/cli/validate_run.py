@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Diagnostic
     from hpplan.documents.reader import Document
+    from hpplan.models.facts import ModelFacts
     from hpplan.plan.settings import Settings
 
 
@@ -34,6 +35,7 @@ class ValidateRun:
         self._unread: list[Diagnostic] = []
         self._files: set[str] = set()
         self._plans: list[str] = []
+        self._models: dict[str, ModelFacts] = {}
 
     @property
     def files(self) -> int:
@@ -67,7 +69,8 @@ class ValidateRun:
     def _run_for(self, settings: Settings, *, sure: bool) -> CheckRun:
         """Return the run with such settings; only a plan's rules and strategies are `sure` to be there."""
         if not sure:
-            settings = settings._replace(rules=_there(settings.rules), strategies=_there(settings.strategies))
+            rules, strategies, model = map(_there, (settings.rules, settings.strategies, settings.model))
+            settings = settings._replace(rules=rules, strategies=strategies, model=model)
         # What does not change what is found.
         key = settings.under(**self._given)._replace(workload=None, normalized=None, bare=False)
         if key not in self._runs:
@@ -82,7 +85,22 @@ class ValidateRun:
                         run.blocking.extend(failure.diagnostics)
                     else:
                         step(document)
+            if key.model is not None:
+                self._use_model(run, key.model)
         return self._runs[key]
+
+    def _use_model(self, run: CheckRun, path: str) -> None:
+        """Hold plans against the model of a configuration; what is wrong with that is a finding too."""
+        from hpplan.cli.model_inputs import read_model_config
+        from hpplan.models.describe import facts_of
+
+        self._files.add(os.path.realpath(path))
+        try:
+            if path not in self._models:
+                self._models[path] = facts_of(read_model_config(self._output, path, "--model"))
+            run.model = self._models[path]
+        except InvalidInput as failure:
+            run.blocking.extend(failure.diagnostics)
 
     def findings(self, whole: Configuration | None) -> list[Diagnostic]:
         """Return what was found in all documents; `whole` is the configuration that named them."""

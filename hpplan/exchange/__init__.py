@@ -1,4 +1,4 @@
-"""Running routes with real collectives. The only package that imports torch, and only when used."""
+"""Running routes with real collectives. torch is imported only when something of it is used."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SEVERAL = one_of(TEXT, NAMES, belongs="a string or a list of strings")
 
-FILE_SETTINGS = ("rules", "strategies", "workload", "normalized")
+FILE_SETTINGS = ("rules", "strategies", "model", "workload", "normalized")
 """Settings that name a file: from the folder of the configuration file, and with placeholders."""
 
 _FILE = "{folder} and {name} stand for the folder and the name, less its ending, of the plan."
@@ -32,6 +32,9 @@ _SETTINGS = {
     "strategies": described(TEXT, f"Strategies that join the others and win. {_FILE}"),
     "model_type": described(TEXT, "Model type; wins over that of the rules and the plan."),
     "mesh": described(TEXT, "Axes outermost first, such as dp=2,cp=2,tp=4,sp."),
+    "model": described(
+        TEXT, f"A model's config.json, or the folder that has it, to hold plans against. {_FILE}"
+    ),
     "workload": described(TEXT, f"The workload of a plan that has none, or another than its own. {_FILE}"),
     "normalized": described(TEXT, f"Where the normalized plan goes; without it, to the plan itself. {_FILE}"),
     "strict": described(FLAG, "Treat warnings as errors."),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hpplan.documents.reader import Document
+    from hpplan.documents.writer import KeyOrder
     from hpplan.plan.model import Plan
 
 CONDITIONS = ("ep", "cp", "low_precision")
@@ -87,6 +88,14 @@ RULES_SCHEMA = record(
     },
     title="Rules",
 )
+
+
+RULES_KEY_ORDER: KeyOrder = {
+    (): ("model_type", "rules", "strategies"),
+    ("rules", "*"): ("match", "when", "local_compute_fn"),
+    ("strategies", "*"): ("target", "kind", "target_class", "strip_boundary_subpatterns", "model_types"),
+}
+"""The order in which a rules file has its fields, for the writer."""
 
 
 class Rule(NamedTuple):

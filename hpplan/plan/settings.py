@@ -12,6 +12,7 @@ class Settings(NamedTuple):
     strategies: str | None = None
     model_type: str | None = None
     mesh: str | None = None
+    model: str | None = None
     workload: str | None = None
     normalized: str | None = None
     strict: bool = False

@@ -9,6 +9,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
+from handmade_models import handmade_model
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
@@ -55,6 +57,20 @@ JUNK: list[Any] = [
     *([], [1], ["x"], ["*.mlp"], {}, {"x": 1}, {"x": "y"}, {"x": {"tp": "R"}}),
 ]
 """What a fault may put anywhere."""
+
+MODEL = handmade_model(
+    {
+        "l.0": "A",
+        "l.0.attn": {"class": "A", "weight": [4, 4], "parts": {"weight": [0, 2, "heads"]}},
+        "l.0.mlp": {"class": "DeepseekV3MLP", "weight": [6, 6], "bias": [6]},
+        "l.0.mlp.shared_experts": {"class": "DeepseekV3MLP", "weight": [3, 3], "bias": [3]},
+        "l.1.mlp": {"class": "DeepseekV3MoE", "weight": [4, 4], "buffers": ["bias"]},
+        "norm": {"class": "A", "weight": [4], "bias": [4]},
+        "q": {"class": "A", "weight": [4, 4]},
+        "tp": {"l.*.mlp": "colwise", "l.*.attn": "rowwise"},
+    }
+)
+"""What the plans are held against; some of their names are not in it, and some of its in none of them."""
 
 MESHES = (None, None, None, "tp=2", "cp=2,tp=2,sp")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,8 +13,14 @@ from hpplan.documents import configuration_codes
 from hpplan.documents.reader import read_document
 from hpplan.documents.source import Sources
 from hpplan.errors import InvalidInput
+from hpplan.models import codes as model_codes
+from hpplan.models.config import load_config
+from hpplan.models.describe import facts_of
 from hpplan.plan.model import load_plan
 from hpplan.routing import batch_codes, exec_codes, mesh_codes, workload_codes
+
+if TYPE_CHECKING:
+    from hpplan.documents.reader import Document
 
 SAMPLES = Path(__file__).parents[2] / "sample_plans"
 WITHOUT_SAMPLE = {
@@ -25,20 +32,30 @@ WITHOUT_SAMPLE = {
     *(code.name for code in batch_codes.CODES),  # of batches, which are no plans
     *(code.name for code in configuration_codes.CODES),  # of configuration files
     "foreign-routes",  # of two files
+    model_codes.NO_PARALLEL_PLAN.name,  # of `hpplan freeze`
 }
 """What no plan, rules file or routing table has on its own; workloads have samples of their own."""
 
 NAMES = {code.name for code in all_codes()} - {code.name for code in workload_codes.CODES} - WITHOUT_SAMPLE
 BROKEN = [path for path in sorted((SAMPLES / "broken").iterdir()) if path.name.partition(".")[0] in NAMES]
-PLANS = [path for path in BROKEN if ".rules." not in path.name and path.suffix in {".yaml", ".json"}]
+PLANS = [
+    path
+    for path in BROKEN
+    if not {".rules", ".config"}.intersection(path.suffixes) and path.suffix in {".yaml", ".json"}
+]
 
 
-def findings(plan: Path, rules: Path | None) -> list[tuple[str, str, int, int]]:
-    """Return file, name, line and column of each finding in a plan, with rules if there are any."""
+def findings(plan: Path, rules: Path | None = None) -> list[tuple[str, str, int, int]]:
+    """Return file, name, line and column of each finding in a plan, with its rules and its model, if any."""
     sources = Sources()
     run = CheckRun()
-    for path, step in ((rules, run.use_rules), (plan, run.check)):
-        if path is not None:
+
+    def use_model(document: Document) -> None:
+        run.model = facts_of(load_config(document))
+
+    config = plan.with_name(f"{plan.stem}.config.json")
+    for path, step in ((rules, run.use_rules), (config, use_model), (plan, run.check)):
+        if path is not None and path.exists():
             try:
                 step(read_document(str(path), sources))
             except InvalidInput as failure:
@@ -52,7 +69,7 @@ def findings(plan: Path, rules: Path | None) -> list[tuple[str, str, int, int]]:
 def test_a_broken_sample_has_the_finding_it_is_named_after(plan: Path) -> None:
     """A sample with another finding would teach the wrong thing, and hide a check that fires too often."""
     rules = plan.with_name(f"{plan.stem}.rules.yaml")
-    found = findings(plan, rules if rules.exists() else None)
+    found = findings(plan, rules)
     assert [name for _, name, _, _ in found] == [plan.stem]
     assert found[0][2:] > (0, 0)
 

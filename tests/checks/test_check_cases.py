@@ -7,18 +7,23 @@ from typing import Any
 
 import pytest
 import yaml
+from handmade_models import handmade_model
 
 from hpplan.checks.registry import CHECKS, all_codes
 from hpplan.checks.run import CheckRun
 from hpplan.documents import configuration_codes
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
+from hpplan.models import codes as model_codes
 from hpplan.routing.mesh import parse_mesh
 
 CASES = Path(__file__).parents[1] / "cases" / "checks"
 
-OTHERWISE_TESTED = {"broken-strategy-plugin", *(code.name for code in configuration_codes.CODES)}
-"""Need an installed package, or a configuration file; tested with the strategies, and with those."""
+OTHERWISE_TESTED = {
+    "broken-strategy-plugin",
+    *(code.name for code in (*configuration_codes.CODES, *model_codes.CODES)),
+}
+"""Need an installed package, a configuration file or a model; tested with the strategies, and with those."""
 
 
 def load_cases() -> list[Any]:
@@ -36,6 +41,8 @@ def find(case: dict[str, Any], folder: Path) -> list[tuple[str, list[int]]]:
         (folder / name).write_text(text, encoding="utf-8")
     sources = Sources()
     run = CheckRun(mesh=parse_mesh(case["mesh"]) if "mesh" in case else None)
+    if "model" in case:
+        run.model = handmade_model(case["model"])
     if "rules" in case:
         run.use_rules(parse_document(case["rules"].encode(), "rules.yaml", sources))
     run.check(parse_document(case["plan"].encode(), str(folder / "plan.yaml"), sources))

@@ -24,6 +24,8 @@ DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"hpplan_exec": 1, "feature_width": 8, "ranks": []}, "report"),
     ({"ways": [], "take": "record", "reason": ""}, "comparison"),
     ({"micro_batches": 2, "policies": {}, "cost": "rows"}, "statistics"),
+    ({"architectures": ["LlamaForCausalLM"], "model_type": "llama"}, "model-config"),
+    ({"model_type": "llama", "transformers_version": "5.24.0"}, "model-config"),
     ({"rank": 0, "exchanges": False, "reason": ""}, "rank"),
     ({"ranks": [{}]}, "rank"),
 ]

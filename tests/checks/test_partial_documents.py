@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_documents import JUNK, MESHES, random_documents
+from random_documents import JUNK, MESHES, MODEL, random_documents
 
 from hpplan.checks import feature_exchange, ignored_plan_overrides, mesh_contradicts_plan, output_changed
 from hpplan.checks.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
@@ -250,7 +250,7 @@ def paths(data: object, path: Path = ()) -> Iterator[Path]:
         yield from paths(value, (*path, key))
 
 
-WHERE_THEY_ARE_DEPENDS = {"HP211", "HP215", "HP314"}
+WHERE_THEY_ARE_DEPENDS = {"HP211", "HP215", "HP314", *(f"HP24{number}" for number in range(7))}
 """Their place depends on what else there is: the contract most have, the first of some modules or rules."""
 
 ABOUT_SHAPE = {"HP304", "HP305", "HP306"}
@@ -270,7 +270,7 @@ def told(documents: Documents, mesh: str | None) -> set[str]:
 def run_of(documents: Documents, mesh: str | None) -> list[Diagnostic]:
     """Check a plan with rules and strategies, and the rules by themselves."""
     read = {name: parse_document(json.dumps(data).encode(), name) for name, data in documents.items()}
-    run = CheckRun(mesh=parse_mesh(mesh) if mesh else None)
+    run = CheckRun(mesh=parse_mesh(mesh) if mesh else None, model=MODEL)
     if "rules" in read:
         run.use_rules(read["rules"])
     if "strategies" in read:

@@ -46,7 +46,7 @@ def test_commands(hpplan: Runner) -> None:
     result = hpplan("rout")
     assert (result.status, result.stdout) == (2, "")
     said = " ".join(result.stderr.split())
-    assert "'rout' is none of normalize, validate, " in said
+    assert "'rout' is none of freeze, normalize, validate, " in said
     assert said.endswith("; did you mean 'route'?")
 
 

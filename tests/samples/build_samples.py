@@ -13,17 +13,12 @@ from typing import Any, NamedTuple
 from sample_models import SAMPLES, Sample
 
 from hpplan.documents.files import replace_file
-from hpplan.documents.writer import KeyOrder, dump_json, dump_yaml
+from hpplan.documents.writer import dump_json, dump_yaml
 from hpplan.plan.model import KEY_ORDER
+from hpplan.plan.rules import RULES_KEY_ORDER
 
 HERE = Path(__file__).parent
 SAMPLE_PLANS = HERE.parents[1] / "sample_plans"
-
-RULES_ORDER: KeyOrder = {
-    (): ("model_type", "rules", "strategies"),
-    ("rules", "*"): ("match", "when", "local_compute_fn"),
-    ("strategies", "*"): ("target", "kind", "target_class", "strip_boundary_subpatterns", "model_types"),
-}
 
 # Every weight has a whole copy on each context-parallel rank.
 REPLICATED = {"cp": "R", "tp": "R"}
@@ -139,7 +134,7 @@ def build() -> dict[str, str]:
     for sample in SAMPLES:
         texts[f"{sample.name}.yaml"] = dump_yaml(build_plan(sample), KEY_ORDER, _header("plan", sample.about))
         texts[f"{sample.name}.rules.yaml"] = dump_yaml(
-            sample.rules, RULES_ORDER, _header("rules", sample.about_rules)
+            sample.rules, RULES_KEY_ORDER, _header("rules", sample.about_rules)
         )
         if sample.as_codegen_meta:
             texts[f"{sample.name}.codegen_meta.json"] = dump_json(build_codegen_meta(sample))
