@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.checks.alike import alike
-from hpplan.plan.nearest import NearestFqn
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.plan.nearest import NearestFqn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
