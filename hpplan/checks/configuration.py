@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.configuration_codes import (
     MISTYPED_SETTING,
-    TARGET_TAKEN,
     UNKNOWN_CODE,
     UNKNOWN_SETTING,
     UNMATCHED_FILES,
+    UNUSABLE_TARGET,
 )
 from hpplan.documents.folder import files_in, named
 from hpplan.errors import InvalidInput, UnusableRequest
@@ -210,11 +210,16 @@ class Configuration:
         for path in plans:
             section, settings = self._found(path)
             if settings.normalized is not None:
+                place = section.place_of("normalized")
+                top = os.path.join(_identity(self._folder), "")
+                if not _identity(settings.normalized).startswith(top):
+                    message = f"{settings.normalized} lies outside the folder of {self.name}"
+                    yield Diagnostic(UNUSABLE_TARGET, message, place)
                 use = f"the normalized plan of {path}"
                 other = taken.setdefault(_identity(settings.normalized), use)
                 if other != use:
                     message = f"{path} is normalized into {settings.normalized}, which is {other}"
-                    yield Diagnostic(TARGET_TAKEN, message, section.place_of("normalized"))
+                    yield Diagnostic(UNUSABLE_TARGET, message, place)
 
 
 def _identity(path: str) -> str:

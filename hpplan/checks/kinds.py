@@ -105,18 +105,19 @@ def kind_of_document(data: Mapping[str, Any], default: str = "plan") -> str:
     )
 
 
-_UNMISTAKABLE = (
-    "param_plan",
-    "boundary_classes",
-    "hpplan_routes",
-    "hpplan_exec",
-    "plan_overrides",
-    "feature_width",
-)
+_PLAN = ("param_plan", "boundary_classes")
+_UNMISTAKABLE = (*_PLAN, "hpplan_routes", "hpplan_exec", "plan_overrides", "feature_width")
 """Fields at the top of a document that nobody else's have."""
 
+_UNMISTAKABLE_BELOW = (
+    "local_compute_(?:fn|target)",
+    "strip_boundary_subpatterns",
+    "decoder_token_start",
+    "output_rows",
+)
+"""And below that."""
+
 _MARK = re.compile("|".join({name for kind in KINDS for mark in kind.marks for name in mark}).encode())
-_OWN_FIELD = re.compile(rf"(?m)(?:^|[{{,])\s*[\"']?(?:{'|'.join(_UNMISTAKABLE)})[\"']?\s*:".encode())
 
 
 def own_kind(data: Mapping[str, Any]) -> str | None:
@@ -139,9 +140,11 @@ def may_be_own(raw: bytes) -> bool:
     return _MARK.search(raw.replace(b"\0", b"")) is not None
 
 
-def is_meant_as_own(raw: bytes) -> bool:
-    """Whether a file that does not parse has a field that nobody else's have."""
-    return _OWN_FIELD.search(raw.replace(b"\0", b"")) is not None
+def is_meant_as_own(raw: bytes, wanted: tuple[str, ...]) -> bool:
+    """Whether a file that does not parse has a field that only our documents of the wanted kinds have."""
+    names = "|".join(_PLAN if wanted == ("plan",) else (*_UNMISTAKABLE, *_UNMISTAKABLE_BELOW))
+    field = rf"(?m)(?:^|[{{,])[ \t-]*[\"']?(?:{names})[\"']?[ \t]*:"
+    return re.search(field.encode(), raw.replace(b"\0", b"")) is not None
 
 
 def what_it_is(document: Document) -> str:

@@ -106,7 +106,7 @@ class Found:
         try:
             document = parse_document(raw, path) if may_be_own(raw) else None
         except InvalidInput:
-            if is_meant_as_own(raw):
+            if is_meant_as_own(raw, self._wanted):
                 self._use(path)
                 parse_document(raw, path, self._output.sources)
         kind = None if document is None else own_kind(document.data)

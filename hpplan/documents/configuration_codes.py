@@ -142,16 +142,17 @@ Correct it; the message gives the nearest name. `hpplan explain --all` lists the
 """,
 )
 
-TARGET_TAKEN = Code(
+UNUSABLE_TARGET = Code(
     "HP336",
-    "target-taken",
+    "unusable-target",
     "error",
     """\
 ## What it finds
-A file that `normalized` gives to two plans, or that is read as a plan, rules, strategies or a workload.
+A file that `normalized` gives to two plans, that is read as a plan, rules, strategies or a workload, or
+that lies outside the folder of the configuration file.
 
 ## Why it hurts
-`hpplan normalize --write` would overwrite one with the other.
+`hpplan normalize --write` would overwrite one with the other, or what has nothing to do with plans.
 
 ## Example
 ```toml
@@ -172,5 +173,5 @@ CODES: tuple[Code, ...] = (
     MISSING_SETTING,
     UNMATCHED_FILES,
     UNKNOWN_CODE,
-    TARGET_TAKEN,
+    UNUSABLE_TARGET,
 )

@@ -22,6 +22,7 @@ FILES = {
     "plans/w.yaml": "sequence: {length: 4}\nitems: []\nfeature_width: 1\n",
     "plans/many.yaml": "micro_batches: [{sequence: {length: 4}, items: []}]\n",
     "plans/torn.yaml": "boundary_classes: {a: M}\nparam_plan: {a: [}\n",
+    "plans/torn.rules.yaml": "rules:\n- match: ['*.mlp'\n- local_compute_fn: x.y\n",
     "plans/torn.json": '{"boundary_classes": {}, "param_plan": {"a": }',
     "plans/.hidden.yaml": PLAN,
     ".cache/plan.yaml": PLAN,
@@ -46,6 +47,7 @@ OURS = [
     "plans/s.yaml",
     "plans/slip.rules.yaml",
     "plans/torn.json",
+    "plans/torn.rules.yaml",
     "plans/torn.yaml",
     "plans/w.yaml",
 ]
@@ -78,7 +80,12 @@ def test_what_is_broken_is_not_foreign(hpplan: Runner) -> None:
     """A plan that does not parse any more passes for a file of somebody else, and the commit goes through."""
     result = hpplan("validate", "plans", "--output-format", "concise")
     assert result.status == 1
-    for name in ("torn.yaml:2:18: HP002", "torn.json:1:46: HP003", "slip.rules.yaml:1:9: HP101"):
+    for name in (
+        "torn.yaml:2:18: HP002",
+        "torn.json:1:46: HP003",
+        "torn.rules.yaml:3:1: HP002",
+        "slip.rules.yaml:1:9: HP101",
+    ):
         assert f"plans/{name}" in result.stdout
     assert result.stderr.endswith(f" in {len(OURS)} files.\n")
 
@@ -86,7 +93,7 @@ def test_what_is_broken_is_not_foreign(hpplan: Runner) -> None:
 def test_the_order_is_that_of_names(hpplan: Runner) -> None:
     """Which file comes first depends on the disk."""
     for name in ("plans/torn.yaml", "plans/torn.json"):
-        Path(name).unlink()
+        Path(name).unlink()  # torn rules are none of a plan's
     for name in ("plans/plan10.yaml", "plans/plan2.yml"):
         Path(name).write_text(STALE, encoding="utf-8")
     written = hpplan("normalize", "--write", "plans").stderr.splitlines()
@@ -151,7 +158,7 @@ def test_one_file_by_a_pattern(hpplan: Runner) -> None:
     assert hpplan("explain", "plans/deep/*/plan.json", "a").status == 0
     result = hpplan("route", "plans/*.yaml", "--mesh", "cp=2")
     assert (result.status, result.stdout) == (2, "")
-    assert "'plans/*.yaml' matches 7 files; name one of them" in result.stderr
+    assert "'plans/*.yaml' matches 8 files; name one of them" in result.stderr
 
 
 def test_batches(hpplan: Runner) -> None:
@@ -178,7 +185,7 @@ def test_what_is_named_and_missing(hpplan: Runner, command: list[str]) -> None:
 def test_several_plans_in_a_folder(hpplan: Runner) -> None:
     """One of them goes to standard output as if it were all, or -o gets the last."""
     for name in ("plans/torn.yaml", "plans/torn.json"):
-        Path(name).unlink()
+        Path(name).unlink()  # torn rules are none of a plan's
     several = hpplan("normalize", "plans")
     assert (several.status, several.stdout) == (2, "")
     assert "several plans need -w, --check, --diff or --changes" in several.stderr

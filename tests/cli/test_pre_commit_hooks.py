@@ -28,6 +28,7 @@ FOREIGN = {
     "mkdocs.yml": "plugins: !!python/name:x.y\n",
     ".github/workflows/ci.yml": "on: push\nstrategies: [{kind: canary}]\n",
     "package.json": "{",
+    "pyproject.toml": "[project]\nrules = 1\n",
 }
 
 
@@ -37,7 +38,7 @@ def hooks(root: Path) -> dict[str, list[str]]:
     loaded = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     for hook in loaded:
         # Nothing but its type keeps a file from a hook.
-        assert hook["types_or"] == ["yaml", "json"]
+        assert hook["types_or"] == ["yaml", "json", "toml"]
         assert not hook.keys() & {"files", "exclude", "pass_filenames"}
     return {hook["id"]: hook["entry"].split() for hook in loaded}
 
