@@ -9,7 +9,7 @@ from hpplan.documents.streams import STDIN_NAME
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from hpplan.documents.reader import Document
@@ -99,10 +99,12 @@ KINDS = (
 
 def kind_of_document(data: Mapping[str, Any], default: str = "plan") -> str:
     """Return the name of a document's kind: `default` where its fields do not tell."""
-    return next(
-        (kind.name for kind in KINDS if any(all(name in data for name in mark) for mark in kind.marks)),
-        default,
-    )
+    return next((kind.name for kind in _marked(data)), default)
+
+
+def _marked(data: Mapping[str, Any]) -> Iterator[Kind]:
+    """Yield the kinds that a document's fields give away."""
+    return (kind for kind in KINDS if any(all(name in data for name in mark) for mark in kind.marks))
 
 
 _PLAN = ("param_plan", "boundary_classes")
@@ -122,17 +124,21 @@ _MARK = re.compile("|".join({name for kind in KINDS for mark in kind.marks for n
 
 def own_kind(data: Mapping[str, Any]) -> str | None:
     """Return the name of the kind of a document that nobody named, or None where it may be of others."""
-    kind = next((kind for kind in KINDS if kind.name == kind_of_document(data, "")), None)
-    if kind is None or not kind.records or any(name in data for name in _UNMISTAKABLE):
-        return kind and kind.name
+    kinds = list(_marked(data))
+    ours = any(name in data for name in _UNMISTAKABLE) or any(_holds_records(data, kind) for kind in kinds)
+    return kinds[0].name if kinds and ours else None
+
+
+def _holds_records(data: Mapping[str, Any], kind: Kind) -> bool:
+    """Whether what stands in the fields of a kind has records of it, where it has to."""
     members = [data.get(name) for mark in kind.marks for name in mark]
     records = [one for member in members for one in (member if isinstance(member, list) else [member])]
-    ours = any(_begin_so(one, kind.records) for one in records if isinstance(one, dict))
-    return kind.name if ours else None
-
-
-def _begin_so(record: Mapping[str, Any], beginnings: tuple[tuple[str, ...], ...]) -> bool:
-    return any(all(any(name.startswith(start) for name in record) for start in one) for one in beginnings)
+    return not kind.records or any(
+        all(any(name.startswith(start) for name in record) for start in one)
+        for record in records
+        if isinstance(record, dict)
+        for one in kind.records
+    )
 
 
 def may_be_own(raw: bytes) -> bool:

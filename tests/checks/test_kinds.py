@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hpplan.checks.kinds import KINDS, kind_of_document, take, what_it_is
+from hpplan.checks.kinds import KINDS, kind_of_document, may_be_own, own_kind, take, what_it_is
+from hpplan.documents.folder import files_in
 from hpplan.documents.reader import parse_document
-from hpplan.errors import UnusableRequest
+from hpplan.errors import InvalidInput, UnusableRequest
 
 DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"param_plan": {}, "boundary_classes": {}, "feature_exchange": {}}, "plan"),
@@ -40,6 +42,23 @@ def test_kinds_are_told_apart_by_content(data: dict[str, Any], kind: str) -> Non
 def test_every_kind_is_told_apart() -> None:
     """A kind that no document has is never found."""
     assert {kind for _, kind in DOCUMENTS} == {kind.name for kind in KINDS}
+
+
+def test_documents_that_nobody_named(root: Path) -> None:
+    """A document in a folder is left out as a file of somebody else."""
+    kinds = set()
+    for path in files_in(str(root / "sample_plans")):
+        raw = Path(path).read_bytes()
+        try:
+            data = parse_document(raw, path).data
+        except InvalidInput:
+            continue
+        # Without a single rule nothing in a file is a rule.
+        if kind_of_document(data, "") and data != {"rules": []}:
+            assert may_be_own(raw), path
+            assert own_kind(data) == kind_of_document(data), path
+            kinds.add(own_kind(data))
+    assert kinds >= {"plan", "rules", "workload", "routes"}
 
 
 def test_a_document_that_does_not_say_what_it_is() -> None:
