@@ -52,7 +52,7 @@ def test_cases(hpplan: Runner, tmp_path: Path, case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("rules", SAMPLES, ids=[path.name for path in SAMPLES])
 def test_samples(hpplan: Runner, tmp_path: Path, rules: Path) -> None:
-    """A sample plan with a comment before every tenth line is not what it is without, or loses comments."""
+    """A sample plan with a comment in every tenth line comes out otherwise, or loses them."""
     name = rules.name.replace(".rules", "")
     normalized = rules.with_name(name.replace(".yaml", ".normalized.yaml")).read_text(encoding="utf-8")
     lines = rules.with_name(name).read_text(encoding="utf-8").splitlines()
@@ -63,8 +63,9 @@ def test_samples(hpplan: Runner, tmp_path: Path, rules: Path) -> None:
     before = comments(plan.read_text(encoding="utf-8"))
     assert hpplan("normalize", "-w", "--rules", str(rules), str(plan)).status == 0
     text = plan.read_text(encoding="utf-8")
-    assert yaml.safe_load(text) == yaml.safe_load(normalized)
     assert comments(text) == before
+    # Without them, the samples are in canonical form.
+    assert [line for line in text.splitlines() if "# comment" not in line] == normalized.splitlines()
 
 
 def test_what_hyperparallel_writes(hpplan: Runner, root: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpplan.documents.spelling import spell_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
 Path = tuple[str | int, ...]
@@ -52,6 +53,7 @@ class Laid(NamedTuple):
     raw: bytes
     lines: list[tuple[str, list[Claim]]]
     comments: list[tuple[str, list[Claim]]]
+    as_json: Callable[[Any], str] | None = None
 
 
 class Maker:
@@ -129,17 +131,17 @@ class Maker:
     # Layouts
 
     def json_layout(self, data: dict[str, Any]) -> Laid:
-        """Lay data out as JSON."""
+        """Lay data out as JSON; `as_json` lays out other data alike."""
         indent = self.random.choice([None, None, 1, 2, 4, "\t"])
         separators = self.random.choice([None, (",", ":")]) if indent is None else None
-        text = json.dumps(
-            data,
-            indent=indent,
-            separators=separators,
-            ensure_ascii=self._chance(0.5),
-            sort_keys=self._chance(0.5),
-        )
-        return Laid(self._raw(text.split("\n")), [], [])
+        is_sorted = self._chance(0.5)
+        # Only in the order of their keys do the same data have several layouts of a kind.
+        data = json.loads(json.dumps(data, sort_keys=is_sorted))
+
+        def as_json(other: Any) -> str:  # noqa: ANN401 - any data
+            return json.dumps(other, indent=indent, separators=separators, ensure_ascii=False)
+
+        return Laid(self._raw(as_json(data).split("\n")), [], [], as_json)
 
     def yaml_layout(self, data: dict[str, Any]) -> Laid:
         """Lay data out as YAML."""

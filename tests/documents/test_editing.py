@@ -64,6 +64,18 @@ def in_order(wanted: list[str], lines: list[str]) -> str | None:
     return next((line for line in wanted if line not in rest), None)
 
 
+def in_its_order(old: Any, new: Any) -> Any:  # noqa: ANN401 - any data
+    """Return what is new in the old order of keys: new ones in theirs where they are sorted, else last."""
+    if not alike(old, new):
+        return json.loads(json.dumps(new, sort_keys=True))
+    if isinstance(old, list):
+        return [in_its_order(*pair) for pair in zip(old, new, strict=True)]
+    keys = [*(key for key in old if key in new), *sorted(new.keys() - old.keys())]
+    if list(old) == sorted(old):
+        keys.sort()
+    return {key: in_its_order(old.get(key), new[key]) for key in keys}
+
+
 def readers(raw: bytes, data: Any, *, slow: bool) -> list[Callable[[bytes], Any]]:  # noqa: ANN401 - any data
     """Return the readers that find the data in a text."""
     found: list[Callable[[bytes], Any]] = [lambda text: parse_document(text, "plan").data]
@@ -102,6 +114,10 @@ def try_one(seed: int, *, slow: bool = False) -> str:
     if result.notes:
         return "part"
     assert raw.startswith(b"\xef\xbb\xbf") == laid.raw.startswith(b"\xef\xbb\xbf"), shown
+    if laid.as_json is not None:
+        line_break = "\r\n" if b"\r" in laid.raw else "\n"
+        wanted = laid.as_json(in_its_order(document.data, new)).replace("\n", line_break)
+        assert result.text.removeprefix("\ufeff").removesuffix(line_break) == wanted, shown
     lines = result.text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     assert in_order(stay(laid.lines, old, new), lines) is None, (
         f"{in_order(stay(laid.lines, old, new), lines)}\n{shown}"
