@@ -199,7 +199,8 @@ class _Run(NamedTuple):
 
     def in_place(self, format_name: Format | None, *, canonical: bool) -> _Text:
         """Return the plan's own text with the changes of the passes in it, unless it is to be anew."""
-        from hpplan.documents.editor import edited, same
+        from hpplan.documents.anchors import same
+        from hpplan.documents.editor import edited
         from hpplan.plan.model import KEY_ORDER
 
         source, before, after = self.source, self.before.data, self.after.data

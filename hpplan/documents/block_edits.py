@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Path
     from hpplan.documents.nodes import Member, Node
     from hpplan.documents.page import Edit, Page
-    from hpplan.documents.scalars import Data
 
 _BLANK_OR_COMMENT = re.compile(r"([ \t]*)(#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|\r|\n)")
 _COLON = re.compile(r"[ \t\r\n]*:")
@@ -45,14 +44,17 @@ def block_edits(
         yield at, at, "".join(lines)
 
 
-def replaced_lines(page: Page, member: Member, path: Path, value: Data) -> Edit:
-    """Return the edit that writes a member anew with another value, and keeps the comment behind its key."""
+def replaced_lines(page: Page, member: Member, path: Path, anchor: str) -> Edit:
+    """Return the edit that writes a member anew with its new value, and keeps the comment behind its key."""
     node = member.node
     start = _start(page, member)
     margin = " " * (start - page.line_start(start))
     key = str(path[-1])
-    lines = page.canonical.lines(path[:-1], key, value, margin)
+    lines = page.canonical.lines(path[:-1], key, None if node is None else node.new, margin)
+    spelled = f"{page.canonical.scalar(key)}:"
     lines[0] = lines[0][len(margin) :]
+    if anchor and lines[0].startswith(spelled):
+        lines[0] = f"{spelled} {anchor}{lines[0][len(spelled) :].lstrip()}".rstrip()
     stop, _ = _line_end(page, member)
     comment_from = member.end
     if node is not None and not node.flow:

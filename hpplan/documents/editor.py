@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
+from hpplan.documents.anchors import GONE, Anchors, same
 from hpplan.documents.block_edits import block_edits, replaced_lines
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.flow_edits import flow_edits
 from hpplan.documents.json_nodes import JsonNodes
-from hpplan.documents.nodes import ABSENT, ALIAS, MERGED
+from hpplan.documents.nodes import ALIAS, MERGED
 from hpplan.documents.page import Page, RefusedError
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import BOM
@@ -20,6 +20,7 @@ from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Path
+    from hpplan.documents.anchors import Copy
     from hpplan.documents.nodes import Member, Node
     from hpplan.documents.page import Edit
     from hpplan.documents.scalars import Data
@@ -45,47 +46,28 @@ def edited(source: Source, old: Data, new: Data, key_order: KeyOrder) -> Edited:
     try:
         with collector_paused():
             editor = _Editor(page, old, new)
-            text = (BOM if source.has_mark else "") + editor.text()
+            text = editor.text()
+            repeated = frozenset(copy for copy, uses in editor.anchors.copies.items() if uses > 1)
+            if repeated:
+                editor = _Editor(page, old, new, repeated)
+                text = editor.text()
     except RefusedError as refused:
         return Edited(None, [str(refused)])
+    text = BOM + text if source.has_mark else text
     if not _reads_as(text, source, new):
         return Edited(None, ["changed in place, its text would not read back as the plan"])
     return Edited(text, editor.notes)
 
 
-def same(left: Data, right: Data) -> bool:
-    """Whether two values are equal, numbers in their type and NaN with itself too."""
-    if left is right:
-        return True
-    kind = type(left)
-    if kind is not type(right):
-        return False
-    if kind is dict:
-        return len(left) == len(right) and all(
-            value is (other := right.get(key, ABSENT))
-            or (value == other if type(value) is str else same(value, other))
-            for key, value in left.items()
-        )
-    if kind is list:
-        return len(left) == len(right) and all(map(same, left, right))
-    return bool(repr(left) == repr(right) if kind is float else left == right)
-
-
-_BROKEN: Data = object()
-"""What an alias stands for whose anchor is gone."""
-
-
 class _Editor:
     """Works out the edits, node by node in the order of the text."""
 
-    def __init__(self, page: Page, old: Data, new: Data) -> None:
+    def __init__(self, page: Page, old: Data, new: Data, repeated: frozenset[Copy] = frozenset()) -> None:
         self.page = page
         self.notes: list[str] = []
         nodes = (JsonNodes if page.is_json else YamlNodes)(page.text, old, new)
         self._root = nodes.root
-        self._anchored = nodes.anchored
-        self._moved = False
-        self._starts = [node.start for node in nodes.anchored]
+        self.anchors = Anchors(page.text, nodes.anchored, repeated)
         page.stop = nodes.stop
         page.measure(self._root)
 
@@ -100,14 +82,14 @@ class _Editor:
         own: list[str] = []
         members = node.members or []
         for index, member in enumerate(members):
-            if member.target is not None and member.target.became is _BROKEN:
+            if member.target is not None and member.target.became is GONE:
                 raise RefusedError("one of its keys is an alias whose anchor is gone")
             if member.key is MERGED:
                 continue
             own.append(member.key)
             if node.kind != SEQUENCE and member.key not in node.new:
                 gone.append(index)
-                self._break_anchors(member.start, member.end)
+                self.anchors.remove(member.start, member.end)
             elif member.node is not None:
                 edits += self._member(node, member, (*path, member.key))
         if node.kind == SEQUENCE:
@@ -147,43 +129,29 @@ class _Editor:
 
     def _lacking(self, node: Node, own: frozenset[str], lacking: set[str]) -> set[str]:
         """Return what a mapping lacks of some keys after what `<<` brings in."""
-        if own <= node.new.keys() and not self._moved:
+        if own <= node.new.keys() and not self.anchors.moved:
             merged = {key: value for key, value in node.old.items() if key not in own}
         else:
-            merged = self._merged(node)
+            merged = self.anchors.merged(node)
         if not merged.keys() <= node.new.keys():
             raise RefusedError("'<<' brings in what has to go")
         return {key for key in lacking if key not in merged or not same(merged[key], node.new[key])}
-
-    def _merged(self, node: Node) -> dict[str, Data]:
-        """Return what `<<` brings into a mapping after the edits."""
-        merged: dict[str, Data] = {}
-        for member in node.members or []:
-            if member.key is not MERGED:
-                continue
-            merge = member.node
-            aliases = [each.node for each in merge.members] if merge and merge.members else [merge]
-            for alias in aliases:
-                value = self._stands_for(alias) if alias is not None and alias.kind == ALIAS else _BROKEN
-                if type(value) is not dict:
-                    raise RefusedError(
-                        "'<<' brings in a mapping without an anchor, or one whose anchor is gone"
-                    )
-                for key, brought in value.items():
-                    merged.setdefault(key, brought)
-        return merged
 
     def _member(self, parent: Node, member: Member, path: Path) -> list[Edit]:
         """Return the edits that give a member its new value."""
         node = member.node
         assert node is not None
+        anchor = ""
         if node.kind == ALIAS:
-            value = self._stands_for(node)
-            if value is not _BROKEN and same(value, node.new):
+            value = self.anchors.value(node)
+            if value is not GONE and same(value, node.new):
                 return []
             override = self._override(node, value, path)
             if override is not None:
                 return [(node.start, node.end, override)]
+            known, anchor = self.anchors.copied(node)
+            if known:
+                return [(node.start, node.end, known)]
         elif node.members is not None and (node.differs or node.old is node.new):
             noted = len(self.notes)
             try:
@@ -194,14 +162,14 @@ class _Editor:
                 self.notes.append(f"'{name}' was written anew, without the comments in it: {refused}")
             else:
                 if node.differs:
-                    node.became, self._moved = node.new, True
+                    self.anchors.change(node)
                 return edits
         elif same(node.old, node.new):
             return []
-        self._break_anchors(node.start, member.end)
-        return [self._set(parent, member, path)]
+        self.anchors.remove(node.start, member.end)
+        return [self._set(parent, member, path, anchor)]
 
-    def _set(self, parent: Node, member: Member, path: Path) -> Edit:
+    def _set(self, parent: Node, member: Member, path: Path, anchor: str) -> Edit:
         """Return the edit that replaces the value of a member as a whole."""
         node = member.node
         assert node is not None
@@ -212,8 +180,8 @@ class _Editor:
             and parent.kind != SEQUENCE
             and (not is_short or not node.flow or (node.start == node.end and before != ":"))
         ):
-            return replaced_lines(self.page, member, path, node.new)
-        put = self.page.flow(path, node.new, self.page.margin(member.start))
+            return replaced_lines(self.page, member, path, anchor)
+        put = anchor + self.page.flow(path, node.new, self.page.margin(member.start))
         if node.start == node.end:
             put = f" {put}" if before in ":-" else f": {put}"
         return node.start, node.end, put
@@ -229,19 +197,6 @@ class _Editor:
         alias = self.page.text[node.start : node.end]
         pairs = [self.page.pair((*path, key), new[key], None) for key in own]
         return f"{{{', '.join([f'<<: {alias}', *pairs])}}}"
-
-    def _stands_for(self, alias: Node) -> Data:
-        """Return what an alias stands for after the edits before it."""
-        target = alias.target
-        assert target is not None
-        if target.became is not ABSENT:
-            return target.became
-        return target.old if alias.old is ABSENT else alias.old
-
-    def _break_anchors(self, start: int, stop: int) -> None:
-        """Remember that what has an anchor in a range of the text is there no more."""
-        for node in self._anchored[bisect_left(self._starts, start) : bisect_left(self._starts, stop)]:
-            node.became, self._moved = _BROKEN, True
 
 
 def _reads_as(text: str, source: Source, data: Data) -> bool:

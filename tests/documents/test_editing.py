@@ -194,6 +194,12 @@ CASES = {
     "an anchor whose aliases change with it": Case(
         "a: &m {t: true}\nb: *m\n", {("a", "t"): False, ("b", "t"): False}, "a: &m {t: false}\nb: *m\n"
     ),
+    "aliases that all become the same": Case(
+        "a: &m\n  p: {w: R}\n  t: true\nb: *m\nc: [*m, *m]\n",
+        {("a", "s"): 1, ("b", "t"): False, ("c", 0, "t"): False},
+        "a: &m\n  p: {w: R}\n  s: 1\n  t: true\nb: &m-2\n  p: {w: R}\n  t: false\n"
+        "c: [*m-2, {p: {w: R}, t: true}]\n",
+    ),
     "an anchor that goes": Case(
         "a: &m A\nb: *m\nc: [*m, &n {x: 1}]\nd: *n\n",
         {("a",): None, ("c",): 1},
