@@ -155,7 +155,13 @@ def _start(case: Case, folder: Path) -> list[subprocess.Popen[bytes]]:
         with (folder / f"{number}.err").open("wb") as errors, (folder / f"{number}.out").open("wb") as output:
             started.append(
                 subprocess.Popen(
-                    command, env=variables, stdin=subprocess.DEVNULL, stdout=output, stderr=errors
+                    command,
+                    env=variables,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    # What watches jobs from a shell has no business with a rank that is stopped.
+                    start_new_session=True,
                 )
             )
     return started

@@ -101,6 +101,18 @@ def _install(phase: str) -> None:
         _after(execution, "execute")
 
 
+def _wait_for_all() -> None:
+    """Have no rank start before all have loaded what takes long, so that nobody gives up one that is slow."""
+    import hpplan.exchange.execution
+    import hpplan.exchange.session  # noqa: F401
+
+    note("ready", "")
+    until = time.monotonic() + 60
+    notes, ranks = Path(os.environ["FAULT_NOTES"]), int(os.environ["WORLD_SIZE"])
+    while len(list(notes.glob("ready-*"))) < ranks and time.monotonic() < until:
+        time.sleep(0.05)
+
+
 def _keep_status() -> None:
     own = os._exit
 
@@ -116,3 +128,4 @@ if "FAULT_NOTES" in os.environ and "RANK" in os.environ:
     _keep_status()
     if os.environ["FAULT_RANK"] == os.environ["RANK"]:
         _install(os.environ["FAULT_PHASE"])
+    _wait_for_all()
