@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 from hpplan.errors import ExecutionBroken
@@ -15,8 +15,6 @@ class Fault:
     reason: str
     speaker: int
     status: int = ExecutionBroken.exit_status
-    lost: list[int] = field(default_factory=list)
-    """Ranks that do not answer, or do not follow."""
 
 
 class PeersFailed(ExecutionBroken):

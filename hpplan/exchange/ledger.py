@@ -81,15 +81,11 @@ class Ledger(Notes):
         self._raise_what_broke()
 
     def declare(
-        self,
-        reason: str,
-        status: int = ExecutionBroken.exit_status,
-        speaker: int | None = None,
-        lost: Sequence[int] = (),
+        self, reason: str, status: int = ExecutionBroken.exit_status, speaker: int | None = None
     ) -> Fault:
         """Write down why execution breaks off. The first reason wins; return that one."""
         self.breaking = True
-        fault = Fault(reason, self.ranks[0] if speaker is None else speaker, status, list(lost))
+        fault = Fault(reason, self.ranks[0] if speaker is None else speaker, status)
         note = json.dumps(asdict(fault))
 
         def write(store: Store) -> str:
@@ -142,7 +138,7 @@ class Ledger(Notes):
             lost = [int(note.rpartition("/")[2]) for note in missing]
             reason = f"{listed('rank', lost, len(lost))} did not {failing_to} within {self.timeout:g} s"
             speaker = next((rank for rank in self.ranks if rank not in lost), self.rank)
-            self.fail(self.declare(reason, speaker=speaker, lost=lost))
+            self.fail(self.declare(reason, speaker=speaker))
 
     def _notes(self, key: str) -> list[str]:
         return [f"{key}/{rank}" for rank in self.ranks]
@@ -221,8 +217,8 @@ class Ledger(Notes):
         At least as long as it takes the others to hear of a fault.
         """
         self.breaking = True
-        lost = self._broken.lost if self._broken else []
-        others = [f"bye/{rank}" for rank in self.ranks if rank not in lost]
+        # A rank that is lost may be there all the same, and end only once it has heard so.
+        others = self._notes("bye")
         deadline = time.monotonic() + max(patience, 2 * self._period + _GRACE)
         try:
             self.set(f"bye/{self.rank}", "")
@@ -263,7 +259,7 @@ class Ledger(Notes):
         else:
             why = cause or f"no progress within {self.timeout:g} s"
             reason = f"{why}; every rank still answered, while {doing}"
-        return self.declare(reason, speaker=speaker, lost=lost)
+        return self.declare(reason, speaker=speaker)
 
     def _look(self) -> float:
         """Do what the post does by itself; return the seconds until it does so again."""

@@ -240,7 +240,7 @@ def test_ranks_do_not_outlive_a_killed_agent(tmp_path: Path, arguments: list[str
         assert agent.stdout is not None
         where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": agent.stdout.readline().decode().strip()}
         environments = job(4, tmp_path, HPPLAN_STORE="", TORCHELASTIC_USE_AGENT_STORE="True", **where)
-        endless = [*arguments, "--iters", "1000000"]
+        endless = [argument if argument != "2" else "1000000" for argument in arguments]
         try:
             ran = run_command(environments, [endless] * 4, sabotage.at_collective, 2, 7, "kill", agent.pid)
         finally:

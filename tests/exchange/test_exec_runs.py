@@ -26,8 +26,9 @@ def _run(tmp_path: Path, mesh: str, world: int, *more: str, **fields: Any) -> tu
     """Run a workload; check that only rank 0 speaks; return its table and its report."""
     path, report = tmp_path / "workload.yaml", tmp_path / "report.json"
     path.write_text(yaml.safe_dump({**WORKLOAD, **fields}), encoding="utf-8")
-    arguments = ["exec", str(path), "--mesh", mesh, "--iters", "2", "--warmup", "1", "--timeout", "60"]
-    ran = run_command(job(world, tmp_path), [[*arguments, "--report", str(report), *more]] * world)
+    timed = [] if "--iters" in more else ["--iters", "2", "--warmup", "1"]
+    arguments = ["exec", str(path), "--mesh", mesh, *timed, "--timeout", "60", "--report", str(report), *more]
+    ran = run_command(job(world, tmp_path), [arguments] * world)
     assert [one.status for one in ran] == [0] * world, ran
     assert [one.stderr for one in ran] == [""] * world
     assert [one.stdout for one in ran[1:]] == [""] * (world - 1)

@@ -129,9 +129,8 @@ def test_process_whose_main_thread_does_not_come_is_named_and_ended(store: Store
 def test_busy_rank_is_not_blamed_for_one_that_died(store: Store) -> None:
     """A rank that computes for a while answers the roll by its post alone; the dead one does not."""
     ranks = [Rank(store, rank, leash=60.0) for rank in (0, 1)]
-    with pytest.raises(PeersFailed, match=r"^rank 2 is lost: it exited or died while") as failed:
+    with pytest.raises(PeersFailed, match=r"^rank 2 is lost: it exited or died while"):
         ranks[0].ledger.break_off(DOING, "Connection closed by peer")
-    assert failed.value.fault.lost == [2]
     time.sleep(1.0)
     with pytest.raises(PeersFailed, match=r"^rank 2 is lost"):
         ranks[1].ledger.require_whole()
@@ -180,16 +179,6 @@ def test_store_is_asked_less_often_by_more_ranks() -> None:
     few, many = asked
     assert few > 10
     assert many <= 4
-
-
-def test_group_that_one_rank_never_joins_names_it(store: Store) -> None:
-    """Without this, torch says nothing for twice as long, and then not who is missing."""
-    ranks = [Rank(store, rank) for rank in (0, 2)]
-    for rank in ranks:
-        rank.ledger.set(f"joined/{rank.ledger.rank}", "")
-    for rank in ranks:
-        with pytest.raises(PeersFailed, match=r"^rank 1 did not make its exchange group within 2 s$"):
-            rank.ledger.collect("joined", "make its exchange group")
 
 
 def test_closed_ledger_leaves_no_thread(store: Store) -> None:
