@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import TracebackType
 
     from hpplan.diagnostics import Diagnostic
 
@@ -19,7 +20,7 @@ INTERRUPTED_STATUS: Final = 130
 class HpplanError(Exception):
     """Base of everything hpplan raises on purpose."""
 
-    exit_status: ClassVar[int] = 1
+    exit_status: int = 1
 
 
 class InvalidInput(HpplanError):
@@ -48,7 +49,7 @@ class InvalidInput(HpplanError):
 class InvalidOption(InvalidInput):
     """An option's value does not parse or validate (exit status 2)."""
 
-    exit_status: ClassVar[int] = 2
+    exit_status: int = 2
 
 
 class UnusableRequest(HpplanError):
@@ -57,10 +58,60 @@ class UnusableRequest(HpplanError):
     A missing or unreadable file, a missing package, a wrong environment.
     """
 
-    exit_status: ClassVar[int] = 2
+    exit_status: int = 2
 
 
 class ExecutionBroken(HpplanError):
     """Execution broke off: a peer was lost, or time ran out (exit status 3)."""
 
-    exit_status: ClassVar[int] = 3
+    exit_status: int = 3
+
+
+class SeveralFailures(HpplanError):
+    """What failed apart from each other (the highest of the exit statuses)."""
+
+    def __init__(self, errors: Iterable[HpplanError]) -> None:
+        """Keep what failed."""
+        self.errors: tuple[HpplanError, ...] = tuple(errors)
+        self.exit_status = max(error.exit_status for error in self.errors)
+        super().__init__(self.errors)
+
+
+class Failures:
+    """Takes the failures of blocks that do not need each other, so that none hides what others have to say.
+
+    It is entered for each of the blocks.
+    """
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._errors: list[HpplanError] = []
+
+    def __enter__(self) -> None:
+        """Begin a block."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """Keep its failure."""
+        if isinstance(error, HpplanError):
+            self._errors.append(error)
+        return isinstance(error, HpplanError)
+
+    def together(self) -> HpplanError | None:
+        """Return one error for all, with the findings of all at once; None where nothing failed."""
+        invalid = [error for error in self._errors if isinstance(error, InvalidInput)]
+        # Several plans may share one rules file, and then each of them misses it.
+        unlike = {str(error): error for error in self._errors if not isinstance(error, InvalidInput)}
+        others = list(unlike.values())
+        if invalid:
+            worst = max(invalid, key=lambda error: error.exit_status)
+            found = dict.fromkeys(item for error in invalid for item in error.diagnostics)
+            others.insert(0, type(worst)(found))
+        return SeveralFailures(others) if len(others) > 1 else next(iter(others), None)
+
+    def settle(self) -> None:
+        """Raise what failed, if anything did."""
+        failure = self.together()
+        if failure is not None:
+            raise failure

@@ -21,7 +21,6 @@ from hpplan.cli.routing_options import RouteOptions, routing_options
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
-    from hpplan.diagnostics import Diagnostic
     from hpplan.documents.reader import Document
     from hpplan.passes.pipeline import Normalized
     from hpplan.plan.model import Plan
@@ -62,7 +61,7 @@ def command(
     """
     from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
-    from hpplan.errors import InvalidInput, InvalidOption
+    from hpplan.errors import Failures, InvalidOption
     from hpplan.passes.record import with_record, without_record
     from hpplan.reports.changes import summarize
     from hpplan.reports.route_view import RouteView
@@ -82,19 +81,12 @@ def command(
     inputs = (path, settings.rules, settings.strategies, routing.workload_file)
     refuse_overwriting(names, inputs, folder=folder)
     output.configurations.check([path])
-    problems: list[Diagnostic] = []
-    kind = InvalidInput
-    try:
+    failures = Failures()
+    with failures:
         before, normalized = _normalized(output, document, settings)
-    except InvalidInput as error:
-        problems += error.diagnostics
-    try:
+    with failures:
         table = routes_of_plan(output, path, document, routing)
-    except InvalidInput as error:
-        kind = type(error)
-        problems += error.diagnostics
-    if problems:
-        raise kind(dict.fromkeys(problems))
+    failures.settle()
     refused = list(check_mesh(before, table.mesh)) if routing.mesh_text is not None else []
     if refused:
         raise InvalidOption(refused)

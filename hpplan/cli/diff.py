@@ -36,10 +36,16 @@ def command(output: Output, a: str, b: str, format_name: str, *, exit_code: bool
     keys nor the way a thing is spelled is a difference.
     """
     from hpplan.documents.reader import read_document
+    from hpplan.errors import Failures
     from hpplan.reports.diff import render_json, render_text
 
     only_one_standard_input((a, b))
-    before, after = (read_document(path, output.sources) for path in (a, b))
+    failures = Failures()
+    with failures:
+        before = read_document(a, output.sources)
+    with failures:
+        after = read_document(b, output.sources)
+    failures.settle()
     comparison = _compare(before, after)
     names = (before.source.name, after.source.name)
     if format_name == "json":

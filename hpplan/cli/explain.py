@@ -114,7 +114,7 @@ def _subject(
     from hpplan.checks.subject import Subject
     from hpplan.cli.inputs import RuleInputs
     from hpplan.documents.reader import read_document
-    from hpplan.errors import UnusableRequest
+    from hpplan.errors import Failures, UnusableRequest
     from hpplan.plan.model import load_plan
     from hpplan.routing.mesh import parse_mesh
 
@@ -122,14 +122,18 @@ def _subject(
         rules=rules_file, strategies=strategies_file, model_type=model_type, mesh=mesh_text
     )
     mesh = None if settings.mesh is None else parse_mesh(settings.mesh)
-    try:
-        document = read_document(path, output.sources)
-    except UnusableRequest as failure:
-        raise UnusableRequest(_no_such_code(path) or str(failure)) from None
-    take(document, "hpplan explain", "plan")
-    plan = load_plan(document)
-    output.configurations.check([path])
-    inputs = RuleInputs(output, settings.rules, settings.strategies)
+    failures = Failures()
+    with failures:
+        try:
+            document = read_document(path, output.sources)
+        except UnusableRequest as failure:
+            raise UnusableRequest(_no_such_code(path) or str(failure)) from None
+        take(document, "hpplan explain", "plan")
+        plan = load_plan(document)
+        output.configurations.check([path])
+    with failures:
+        inputs = RuleInputs(output, settings.rules, settings.strategies)
+    failures.settle()
     return Subject(plan, inputs.rules(plan), inputs.strategies, settings.model_type, mesh)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hpplan.errors import Failures, UnusableRequest
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -52,15 +54,21 @@ class Found:
         self._used: set[str] = set()
         self.skipped = 0
         """How many files were left out."""
+        self.failures = Failures()
+        """What keeps a part of all that is named from being read."""
 
     def paths(self, arguments: Iterable[str]) -> list[str]:
         """Return the paths of what may be documents, each once, in the order in which they are named.
 
-        Raises UnusableRequest for a pattern that nothing matches.
+        A pattern that nothing matches, or a folder that cannot be read, goes into `failures`.
         """
         from hpplan.documents.folder import distinct, named
 
-        return distinct(one for path in named(arguments) for one in self._expanded(path))
+        found: list[str] = []
+        for argument in arguments:
+            with self.failures:
+                found += (one for path in named([argument]) for one in self._expanded(path))
+        return distinct(found)
 
     def look_at(self, paths: Iterable[str]) -> None:
         """Take paths at which somebody found what may be plans, who knows which have to be there."""
@@ -84,7 +92,6 @@ class Found:
         """
         from hpplan.checks.kinds import take
         from hpplan.documents.reader import read_document
-        from hpplan.errors import UnusableRequest
 
         if not named and (path in self._folders or (self._skip_foreign and path != "-")):
             return self._looked_at(path)
@@ -126,9 +133,8 @@ class Found:
         self._used.add(self._folders.get(path, path))
 
     def check(self) -> None:
-        """Raise UnusableRequest for a folder in which there was nothing; call it when all is read."""
+        """Add folders in which there was nothing to the failures; call it when all is read."""
         from hpplan.checks.kinds import kind_named
-        from hpplan.errors import UnusableRequest
 
         if self._skip_foreign:
             return
@@ -136,4 +142,5 @@ class Found:
         for folder in dict.fromkeys(self._folders.values()):
             if folder and folder not in self._used:
                 others = " --show-skipped names what is there." if self.skipped else ""
-                raise UnusableRequest(f"There is no {what} in {folder}.{others}")
+                with self.failures:
+                    raise UnusableRequest(f"There is no {what} in {folder}.{others}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
     from hpplan.plan.model import Plan
     from hpplan.plan.rules import RuleSet
-    from hpplan.plan.strategies import StrategyTable
+    from hpplan.plan.strategies import Strategy, StrategyTable
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -73,19 +73,24 @@ class RuleInputs:
     def __init__(self, output: Output, rules_file: str | None, strategies_file: str | None) -> None:
         """Read what the options name; raise InvalidInput where it is wrong."""
         from hpplan.documents.reader import read_document
+        from hpplan.errors import Failures
         from hpplan.plan.rules import load_rules
         from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, load_strategies
 
-        self._rules = (
-            load_rules(read_document(rules_file, output.sources)) if rules_file is not None else None
-        )
-        given = (
-            load_strategies(read_document(strategies_file, output.sources))
-            if strategies_file is not None
-            else ()
-        )
+        failures = Failures()
+        self._rules: RuleSet | None = None
+        given: tuple[Strategy, ...] = ()
+        with failures:
+            if rules_file is not None:
+                self._rules = load_rules(read_document(rules_file, output.sources))
+        with failures:
+            if strategies_file is not None:
+                given = load_strategies(read_document(strategies_file, output.sources))
+        with failures:
+            installed = installed_strategies()
+        failures.settle()
         of_rules = self._rules.strategies if self._rules is not None else ()
-        self.strategies: StrategyTable = StrategyTable(BUILT_IN, installed_strategies(), of_rules, given)
+        self.strategies: StrategyTable = StrategyTable(BUILT_IN, installed, of_rules, given)
 
     def rules(self, plan: Plan) -> RuleSet:
         """Return the rules for a plan: those of the file, else its own."""

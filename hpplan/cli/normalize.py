@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic, Place
     from hpplan.documents.scalars import Data
     from hpplan.documents.source import Format, Source
+    from hpplan.errors import Failures
     from hpplan.passes.pipeline import Normalized, Pass
     from hpplan.plan.model import Plan
 
@@ -138,10 +139,16 @@ def command(
         "strict": strict,
     }
     runs = _run(output, found, paths, given, passes, shown, whole)
+    if not (check or diff or (changes and not write and output_file is None)):
+        found.failures.settle()
     _refuse_several(len(runs), output_file, several=several)
     target_format = format_name or (format_of_name(output_file) if output_file is not None else None)
     if check or diff:
-        return _compare(output, runs, output_file, target_format, canonical=canonical, diff=diff)
+        status = _compare(
+            output, found.failures, runs, output_file, target_format, canonical=canonical, diff=diff
+        )
+        output.settle(found.failures)
+        return status
     if write:
         _write(output, [(run, run.target, run.written(format_name, canonical=canonical)) for run in runs])
     elif output_file not in {None, "-"}:
@@ -151,6 +158,7 @@ def command(
         output.result(runs[0].text(target_format))
     if changes:
         _show_changes(output, runs, as_json=format_name == "json")
+    output.settle(found.failures)
     return 0
 
 
@@ -227,12 +235,12 @@ def _run(
     output: Output,
     found: Found,
     paths: list[str],
-    given: Mapping[str, object],
+    given: Mapping[str, Any],
     passes: tuple[Pass, ...],
     shown: frozenset[str],
     whole: Configuration | None,
 ) -> list[_Run]:
-    """Normalize every plan before anything is written; raise InvalidInput with what is wrong in any."""
+    """Normalize every plan before anything is written; what is wrong with any goes into the failures."""
     from hpplan.errors import InvalidInput
     from hpplan.passes.pipeline import normalize
     from hpplan.passes.record import with_record, without_record
@@ -246,11 +254,12 @@ def _run(
     def inputs_of(rules_file: str | None, strategies_file: str | None) -> RuleInputs:
         return RuleInputs(output, rules_file, strategies_file)
 
+    with found.failures:
+        inputs_of(given["rules"], given["strategies"])
     runs: list[_Run] = []
-    problems: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
     for path in paths:
-        try:
+        with found.failures:
             document = found.read(path)
             if document is None:
                 continue
@@ -258,28 +267,24 @@ def _run(
             output.configurations.check([path])
             settings = output.configurations.settings(path).under(**given)
             inputs = inputs_of(settings.rules, settings.strategies)
-            rules = inputs.rules(plan)
-        except InvalidInput as error:
-            problems += error.diagnostics
-            continue
-        normalized = normalize(
-            plan,
-            rules,
-            inputs.strategies,
-            model_type=settings.model_type,
-            passes=passes,
-            after=show if shown else None,
-        )
-        if settings.strict:
-            problems += as_errors(item for item in normalized.warnings if item.level == "warning")
-        warnings += normalized.warnings
-        after = without_record(normalized.plan) if settings.bare else with_record(plan, normalized)
-        runs.append(_Run(path, settings.normalized or path, plan, after, normalized, document.source))
-    # Several plans may share one rules file, and then each of them finds the same fault in it.
-    if problems:
-        raise InvalidInput(dict.fromkeys(problems))
+            normalized = normalize(
+                plan,
+                inputs.rules(plan),
+                inputs.strategies,
+                model_type=settings.model_type,
+                passes=passes,
+                after=show if shown else None,
+            )
+            after = without_record(normalized.plan) if settings.bare else with_record(plan, normalized)
+            runs.append(_Run(path, settings.normalized or path, plan, after, normalized, document.source))
+            errors = [item for item in normalized.warnings if settings.strict and item.level == "warning"]
+            warnings += (item for item in normalized.warnings if item not in errors)
+            if errors:
+                raise InvalidInput(as_errors(errors))
     found.check()
-    output.configurations.check([run.path for run in runs], whole)
+    with found.failures:
+        output.configurations.check([run.path for run in runs], whole)
+    # Several plans may share one rules file, and then each of them finds the same fault in it.
     note_warnings(output, dict.fromkeys(warnings))
     return runs
 
@@ -365,6 +370,7 @@ def _write(output: Output, writes: list[tuple[_Run, str, _Text]]) -> None:
 
 def _compare(
     output: Output,
+    failures: Failures,
     runs: list[_Run],
     output_file: str | None,
     format_name: Format | None,
@@ -372,33 +378,34 @@ def _compare(
     canonical: bool,
     diff: bool,
 ) -> int:
-    """Compare each normalized plan with the file it would go to."""
+    """Compare each normalized plan with the file it would go to; return the status."""
     from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
     from hpplan.plan.model import load_plan
 
     status = 0
     for run in runs:
-        source, base = run.source, run.before
-        target = output_file or run.target
-        if target == run.path:
-            text = run.in_place(format_name, canonical=canonical).text
-        elif output_file is None and not os.path.exists(target):  # noqa: PTH110 - pathlib takes longer to import
-            status = 1
-            output.result(f"{target}: is not there yet; `hpplan normalize --write` makes it")
-            continue
-        else:
-            document = read_document(target, output.sources)
-            take(document, "hpplan normalize", "plan")
-            source, base = document.source, load_plan(document)
-            text = run.text(format_name or source.own_format, source.name)
-        if text != source.marked_text:
-            status = 1
-            output.result(
-                _unified_diff(output, source, text)
-                if diff
-                else _would_change(output, source.name, base, run.after)
-            )
+        with failures:
+            source, base = run.source, run.before
+            target = output_file or run.target
+            if target == run.path:
+                text = run.in_place(format_name, canonical=canonical).text
+            elif output_file is None and not os.path.exists(target):  # noqa: PTH110 - pathlib takes longer to import
+                status = 1
+                output.result(f"{target}: is not there yet; `hpplan normalize --write` makes it")
+                continue
+            else:
+                document = read_document(target, output.sources)
+                take(document, "hpplan normalize", "plan")
+                source, base = document.source, load_plan(document)
+                text = run.text(format_name or source.own_format, source.name)
+            if text != source.marked_text:
+                status = 1
+                output.result(
+                    _unified_diff(output, source, text)
+                    if diff
+                    else _would_change(output, source.name, base, run.after)
+                )
     return status
 
 

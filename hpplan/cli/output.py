@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hpplan.cli.configuration import Configurations
     from hpplan.documents.source import Sources
-    from hpplan.errors import HpplanError
+    from hpplan.errors import Failures, HpplanError
     from hpplan.reports.screen import Screen
 
 _PIECE = 1 << 20
@@ -100,11 +100,22 @@ class Output:
         """Keep `text` for standard error, below the results: it is true once they are written."""
         self._conclusions.append(text)
 
+    def settle(self, failures: Failures) -> None:
+        """Raise what keeps the results from being whole, having said them where failures are said."""
+        if failures.together() is not None:
+            for result in self._results:
+                assert isinstance(result, str)
+                self.note(result)
+        failures.settle()
+
     def error(self, error: HpplanError) -> None:
         """Write a failure to standard error: findings with their positions, or one line."""
-        from hpplan.errors import InvalidInput
+        from hpplan.errors import InvalidInput, SeveralFailures
 
-        if isinstance(error, InvalidInput):
+        if isinstance(error, SeveralFailures):
+            for one in error.errors:
+                self.error(one)
+        elif isinstance(error, InvalidInput):
             from hpplan.reports.concise import render
 
             self.note(render(error.diagnostics, self.sources, color=self.use_color(sys.stderr)))

@@ -151,27 +151,27 @@ def _of_plan(output: Output, path: str, document: Document, options: RouteOption
     from hpplan.errors import InvalidInput
     from hpplan.routing.workload_codes import MISSING_FEATURE_EXCHANGE
 
-    data, place = document.data, document.place
-    if options.workload_file is not None:
-        own = read_document(options.workload_file, output.sources)
-        take(own, "--workload", "workload")
-        data, place = own.data, own.place
-    elif "feature_exchange" in document.data:
-        data, place = data["feature_exchange"], place.at("feature_exchange")
-    else:
+    def workloads() -> _Found:
+        if options.workload_file is not None:
+            own = read_document(options.workload_file, output.sources)
+            take(own, "--workload", "workload")
+            return _workloads(own.data, own.place, options)
+        return _workloads(document.data["feature_exchange"], document.place.at("feature_exchange"), options)
+
+    if options.workload_file is None and "feature_exchange" not in document.data:
         raise InvalidInput(
             [
                 Diagnostic(
                     MISSING_FEATURE_EXCHANGE,
                     "the plan has no `feature_exchange`, so there is no workload to route",
-                    place,
+                    document.place,
                     hint=f"type `hpplan {click.get_current_context().info_name} {path} --workload FILE`",
                 )
             ]
         )
     if options.mesh_text is None and "parallel_dims" not in document.data:
         raise click.UsageError(f"the plan has no parallel_dims to take the mesh from; add {MESH_EXAMPLE}")
-    return _both(lambda: _mesh_of_plan(document, options), lambda: _workloads(data, place, options))
+    return _both(lambda: _mesh_of_plan(document, options), workloads)
 
 
 def _mesh_of_text(text: str) -> Mesh:
@@ -244,20 +244,12 @@ def _pick_one(count: int) -> click.UsageError:
 
 def _both(mesh: Callable[[], Mesh], workloads: Callable[[], _Found]) -> tuple[Mesh, _Found]:
     """Read mesh and workloads, and report what is wrong with either."""
-    from hpplan.errors import InvalidInput
+    from hpplan.errors import Failures
 
-    problems: list[Diagnostic] = []
-    found_mesh = found_workloads = None
-    kind = InvalidInput
-    try:
+    failures = Failures()
+    with failures:
         found_mesh = mesh()
-    except InvalidInput as error:
-        kind = type(error)  # a bad --mesh is a bad option, whatever else is wrong
-        problems += error.diagnostics
-    try:
+    with failures:
         found_workloads = workloads()
-    except InvalidInput as error:
-        problems += error.diagnostics
-    if found_mesh is None or found_workloads is None:
-        raise kind(problems)
+    failures.settle()
     return found_mesh, found_workloads

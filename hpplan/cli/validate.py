@@ -123,12 +123,19 @@ def command(
         paths, whole = output.configurations.paths(found, files, "FILE...")
         refuse_overwriting([output_file], (*paths, rules_file, strategies_file, given_model))
         for path in paths:
-            run.check(path, beside=whole is not None)
+            with found.failures:
+                run.check(path, beside=whole is not None)
         found.check()
         findings = run.findings(whole)
     except InvalidInput as failure:
         # A configuration that is wrong may say anything of any plan.
         findings = list(failure.diagnostics)
+    if found.failures.together() is not None:
+        # Of a part of the files there is no report, but all that was found in them is said.
+        with found.failures:
+            if findings:
+                raise InvalidInput(findings)
+        found.failures.settle()
     _report(output, findings, output_format, output_file)
     if statistics:
         _count(output, findings, output_format, output_file)

@@ -77,7 +77,9 @@ class ValidateRun:
             mesh = None if key.mesh is None else parse_mesh(key.mesh)
             run = self._runs[key] = CheckRun(key.model_type, mesh)
             for step, path in ((run.use_rules, key.rules), (run.use_strategies, key.strategies)):
-                if path is not None:
+                with self._found.failures:
+                    if path is None:
+                        continue
                     self._files.add(os.path.realpath(path))
                     try:
                         document: Document = read_document(path, self._output.sources)

@@ -9,6 +9,7 @@ import click
 from hpplan.cli.inputs import PATH, only_one_standard_input, refuse_overwriting
 from hpplan.cli.names import CP_LAYOUT, DTYPE, FAMILY, POLICY, none_of
 from hpplan.documents.limits import LARGEST_NUMBER
+from hpplan.errors import Failures, UnusableRequest
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
@@ -157,7 +158,8 @@ def command(
     _check_options(
         batch_files, micro_batch, pack, seq_length, encoder_ranks, mesh_text, policy, replicas=replicas
     )
-    batch_files = _batches(batch_files)
+    failures = Failures()
+    batch_files = _batches(batch_files, failures)
     refuse_overwriting([output_file], batch_files)
     from hpplan.cli.workload_run import WorkloadRun
     from hpplan.routing.batch.grouping import grouped, packed
@@ -179,7 +181,7 @@ def command(
         mesh.dp if replicas and mesh is not None else None,
     )
     encoders = _encoders(policy, mesh, encoder_ranks, encoder_cp_size)
-    run = WorkloadRun(output, family, encoders)
+    run = WorkloadRun(output, family, encoders, failures)
     samples = run.samples(batch_files)
     if pack is None:
         micro_batches = grouped(samples, common, micro_batch, run.problems)
@@ -196,19 +198,20 @@ def command(
         )
 
 
-def _batches(arguments: tuple[str, ...]) -> tuple[str, ...]:
+def _batches(arguments: tuple[str, ...], failures: Failures) -> tuple[str, ...]:
     """Return the batch files that are named, and those in folders."""
     import os
 
     from hpplan.documents.folder import SAMPLES, files_in, named
-    from hpplan.errors import UnusableRequest
 
     paths: list[str] = []
-    for path in named(arguments):
-        found = files_in(path, SAMPLES) if os.path.isdir(path) else [path]  # noqa: PTH112 - pathlib takes longer to import
-        if not found:
-            raise UnusableRequest(f"There is no batch in {path}: no name there ends in .jsonl.")
-        paths += found
+    for argument in arguments:
+        with failures:
+            for path in named([argument]):
+                found = files_in(path, SAMPLES) if os.path.isdir(path) else [path]  # noqa: PTH112 - pathlib takes longer to import
+                if not found:
+                    raise UnusableRequest(f"There is no batch in {path}: no name there ends in .jsonl.")
+                paths += found
     return tuple(paths)
 
 

@@ -23,10 +23,11 @@ from hpplan.routing.batch_codes import NO_SAMPLES
 from hpplan.routing.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from hpplan.cli.output import Output
     from hpplan.documents.source import Format
+    from hpplan.errors import Failures
     from hpplan.routing.batch.buckets import Encoders
     from hpplan.routing.batch.micro_batch import MicroBatch
     from hpplan.routing.batch.samples import Sample
@@ -36,12 +37,16 @@ if TYPE_CHECKING:
 class WorkloadRun:
     """Reads samples one by one; what is wrong with any is kept until all are read."""
 
-    def __init__(self, output: Output, family: Family, encoders: Encoders | None) -> None:
-        """Take the family whose arithmetic applies, and who encodes where buckets are wanted."""
+    def __init__(self, output: Output, family: Family, encoders: Encoders | None, failures: Failures) -> None:
+        """Take the family whose arithmetic applies, and who encodes where buckets are wanted.
+
+        `failures` has what keeps files from being read, and gets more of it.
+        """
         self._output = output
         self._family = family
         self._encoders = encoders
         self.problems: list[Diagnostic] = []
+        self._failures = failures
         self._samples = 0
         self._workloads = 0
         self._items = 0
@@ -53,24 +58,28 @@ class WorkloadRun:
         color = self._output.use_color(sys.stderr)
         with progress_bar("reading samples", _bytes_of(paths), in_bytes=True, color=color) as bar:
             for path in paths:
-                before, known, records = self._samples + len(self.problems), len(self.problems), 0
-                for record in read_records(path, self.problems, bar.advance):
-                    records += 1
-                    try:
-                        sample = read_sample(record, self._family)
-                    except InvalidInput as error:
-                        self.problems += error.diagnostics
-                        continue
-                    self._samples += 1
-                    yield sample
-                if not records and len(self.problems) > known + 1:
-                    # Not a line is a sample: one finding says so as well as a thousand.
-                    first = self.problems[known]
-                    hint = "BATCH has one JSON object a line, or one JSON array of them"
-                    self.problems[known:] = [replace(first, hint=hint)]
-                if before == self._samples + len(self.problems):
-                    place = Place(document_name(path), position=(1, 1))
-                    self.problems.append(Diagnostic(NO_SAMPLES, "there is not a single sample", place))
+                with self._failures:
+                    yield from self._samples_of(path, bar.advance)
+
+    def _samples_of(self, path: str, progress: Callable[[int], object]) -> Iterator[Sample]:
+        before, known, records = self._samples + len(self.problems), len(self.problems), 0
+        for record in read_records(path, self.problems, progress):
+            records += 1
+            try:
+                sample = read_sample(record, self._family)
+            except InvalidInput as error:
+                self.problems += error.diagnostics
+                continue
+            self._samples += 1
+            yield sample
+        if not records and len(self.problems) > known + 1:
+            # Not a line is a sample: one finding says so as well as a thousand.
+            first = self.problems[known]
+            hint = "BATCH has one JSON object a line, or one JSON array of them"
+            self.problems[known:] = [replace(first, hint=hint)]
+        if before == self._samples + len(self.problems):
+            place = Place(document_name(path), position=(1, 1))
+            self.problems.append(Diagnostic(NO_SAMPLES, "there is not a single sample", place))
 
     def write(self, micro_batches: Iterator[MicroBatch], path: str | None, format_name: Format) -> None:
         """Write one workload, or a document of many; raise InvalidInput and write nothing if any is wrong."""
@@ -79,11 +88,13 @@ class WorkloadRun:
                 spool = stack.enter_context(tempfile.TemporaryFile())
             for piece in self._pieces(self._counted(micro_batches), format_name):
                 # Once something is wrong, the rest is read only for what else is wrong.
-                if not self.problems:
+                if not (self.problems or self._failures.together()):
                     with _spooling():
                         spool.write(piece.encode())
-            if self.problems:
-                raise InvalidInput(self.problems)
+            with self._failures:
+                if self.problems:
+                    raise InvalidInput(self.problems)
+            self._failures.settle()
             with _spooling():
                 spool.flush()
             if path is not None and path != "-":

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable  # noqa: TC003 - the fields of a NamedTuple
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.diagnostics import Place
 from hpplan.errors import INTERRUPTED_STATUS, ExecutionBroken, HpplanError, InvalidInput, UnusableRequest
@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
 class WrongWorldSize(InvalidInput):
     """The job has not the size of the mesh: nothing is wrong with either by itself (exit status 2)."""
 
-    exit_status: ClassVar[int] = UnusableRequest.exit_status
+    exit_status = UnusableRequest.exit_status
 
 
 class Callbacks(NamedTuple):
