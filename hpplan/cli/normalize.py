@@ -388,7 +388,7 @@ def _compare(
         with failures:
             source, base = run.source, run.before
             target = output_file or run.target
-            if target == run.path:
+            if output_file is None and target == run.path:
                 text = run.in_place(format_name, canonical=canonical).text
             elif output_file is None and not os.path.exists(target):  # noqa: PTH110 - pathlib takes longer to import
                 status = 1

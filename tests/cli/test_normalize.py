@@ -160,6 +160,17 @@ def test_write_the_canonical_form(hpplan: Runner, plan: Path) -> None:
     assert hpplan("normalize", "--check", "plan.yaml", "--canonical") == (0, "", "")
 
 
+@pytest.mark.usefixtures("plan")
+def test_output_to_the_plan_itself(hpplan: Runner) -> None:
+    """-o with the plan's own name keeps its layout, or --check looks at another text than that writes."""
+    command = ("normalize", "plan.yaml", "--bare", "-o", "plan.yaml")
+    assert hpplan("normalize", "-w", "plan.yaml", "--bare").status == 0
+    assert hpplan(*command, "--check").status == 1
+    assert hpplan(*command).stderr == "plan.yaml: written in canonical form, nothing to strip or mark\n"
+    assert Path("plan.yaml").read_text(encoding="utf-8") == BARE
+    assert hpplan(*command, "--check") == (0, "", "")
+
+
 def test_what_cannot_be_done_in_place(hpplan: Runner, plan: Path) -> None:
     """A part whose comments are lost, or a whole file, is written anew without a word, or wrongly."""
     merged = PLAN.replace(
