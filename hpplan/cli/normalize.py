@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,18 +21,19 @@ from hpplan.cli.inputs import (
     refuse_overwriting,
     rule_options,
 )
+from hpplan.cli.normalize_run import Run, canonical_text
 from hpplan.documents.descriptors import descriptor_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hpplan.checks.configuration import Configuration
+    from hpplan.cli.normalize_run import Put
     from hpplan.cli.output import Output
-    from hpplan.diagnostics import Diagnostic, Place
-    from hpplan.documents.scalars import Data
+    from hpplan.diagnostics import Diagnostic
     from hpplan.documents.source import Format, Source
     from hpplan.errors import Failures
-    from hpplan.passes.pipeline import Normalized, Pass
+    from hpplan.passes.pipeline import Pass
     from hpplan.plan.model import Plan
 
 
@@ -162,75 +163,6 @@ def command(
     return 0
 
 
-class _Text(NamedTuple):
-    """What goes into a file, what to say about it then, and what it is where no pass did a thing."""
-
-    text: str
-    notes: list[str]
-    how: str = "written in canonical form"
-
-
-class _Run(NamedTuple):
-    """One plan, as it was read and as it became; `target` is the file it is normalized into."""
-
-    path: str
-    target: str
-    before: Plan
-    after: Plan
-    normalized: Normalized
-    source: Source
-
-    def text(self, format_name: Format | None, target: str | None = None) -> str:
-        """Return the canonical text of the normalized plan, as it belongs into the file at `target`."""
-        from hpplan.documents.schema_reference import moved_fields, moved_header
-
-        data = moved_fields(self.after.data, self.source.name, target)
-        header = moved_header(self.source.header, self.source.name, target)
-        return _text(data, self.after.place, format_name or self.source.own_format, header)
-
-    def anew(self, format_name: Format | None, target: str, *why: str) -> _Text:
-        """Return that text, and which comments the file at `target` loses, if it is the plan's own."""
-        source, text, lost = self.source, self.text(format_name, target), None
-        if os.path.realpath(target) == os.path.realpath(self.path):
-            lost = "comments after the first line of the plan" if source.has_comments else None
-            if (format_name or source.own_format) == "json" and source.header:
-                lost = "comments"
-        return _Text(text, [*why, *([f"{lost} were not kept"] if lost else [])])
-
-    def written(self, format_name: Format | None, *, canonical: bool) -> _Text:
-        """Return what goes into the file that the plan is normalized into."""
-        from hpplan.documents.source import format_of_name
-
-        if self.target != self.path:
-            return self.anew(format_name or format_of_name(self.target), self.target)
-        return self.in_place(format_name, canonical=canonical)
-
-    def in_place(self, format_name: Format | None, *, canonical: bool) -> _Text:
-        """Return the plan's own text with the changes of the passes in it, unless it is to be anew."""
-        from hpplan.documents.anchors import same
-        from hpplan.documents.editor import edited
-        from hpplan.plan.model import KEY_ORDER
-
-        source, before, after = self.source, self.before.data, self.after.data
-        keeps_format = (format_name or source.own_format) == source.format
-        alone = format_name is None and same(before, after)
-        if canonical or not (keeps_format or alone):
-            return self.anew(format_name, self.path)
-        found = edited(source, before, after, KEY_ORDER)
-        if found.text is None:
-            return self.anew(format_name, self.path, f"written in canonical form: {found.notes[0]}")
-        return _Text(found.text, found.notes, "the normalization record taken out")
-
-
-def _text(data: Mapping[str, Data], place: Place, format_name: Format, header: str = "") -> str:
-    from hpplan.documents.writer import dump_json, dump_yaml
-    from hpplan.plan.model import KEY_ORDER
-
-    if format_name == "json":
-        return dump_json(data, place)
-    return dump_yaml(data, KEY_ORDER, header)
-
-
 def _run(
     output: Output,
     found: Found,
@@ -239,7 +171,7 @@ def _run(
     passes: tuple[Pass, ...],
     shown: frozenset[str],
     whole: Configuration | None,
-) -> list[_Run]:
+) -> list[Run]:
     """Normalize every plan before anything is written; what is wrong with any goes into the failures."""
     from hpplan.errors import InvalidInput
     from hpplan.passes.pipeline import normalize
@@ -248,7 +180,7 @@ def _run(
 
     def show(step: Pass, plan: Plan) -> None:
         if step.name in shown:
-            output.note(f"# after {step.name}\n{_text(plan.data, plan.place, 'yaml')}")
+            output.note(f"# after {step.name}\n{canonical_text(plan.data, plan.place, 'yaml')}")
 
     @cache
     def inputs_of(rules_file: str | None, strategies_file: str | None) -> RuleInputs:
@@ -256,7 +188,7 @@ def _run(
 
     with found.failures:
         inputs_of(given["rules"], given["strategies"])
-    runs: list[_Run] = []
+    runs: list[Run] = []
     warnings: list[Diagnostic] = []
     for path in paths:
         with found.failures:
@@ -276,7 +208,7 @@ def _run(
                 after=show if shown else None,
             )
             after = without_record(normalized.plan) if settings.bare else with_record(plan, normalized)
-            runs.append(_Run(path, settings.normalized or path, plan, after, normalized, document.source))
+            runs.append(Run(path, settings.normalized or path, plan, after, normalized, document.source))
             errors = [item for item in normalized.warnings if settings.strict and item.level == "warning"]
             warnings += (item for item in normalized.warnings if item not in errors)
             if errors:
@@ -353,7 +285,7 @@ def _refuse_unknown(names: Sequence[str], passes: tuple[Pass, ...], option: str)
             )
 
 
-def _write(output: Output, writes: list[tuple[_Run, str, _Text]]) -> None:
+def _write(output: Output, writes: list[tuple[Run, str, Put]]) -> None:
     """Write the text of each run to its target, or none of them."""
     from hpplan.reports.changes import summarize
 
@@ -371,7 +303,7 @@ def _write(output: Output, writes: list[tuple[_Run, str, _Text]]) -> None:
 def _compare(
     output: Output,
     failures: Failures,
-    runs: list[_Run],
+    runs: list[Run],
     output_file: str | None,
     format_name: Format | None,
     *,
@@ -427,7 +359,7 @@ def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:
     return render_text(name, f"{name} (normalized)", comparison, color=output.use_color(sys.stdout))
 
 
-def _show_changes(output: Output, runs: list[_Run], *, as_json: bool) -> None:
+def _show_changes(output: Output, runs: list[Run], *, as_json: bool) -> None:
     from shutil import get_terminal_size
 
     from hpplan.reports.changes import render_json, render_plain, render_terminal
