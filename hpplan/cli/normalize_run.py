@@ -66,8 +66,7 @@ class Run(NamedTuple):
 
         source, before, after = self.source, self.before.data, self.after.data
         keeps_format = (format_name or source.own_format) == source.format
-        alone = format_name is None and same(before, after)
-        if canonical or not (keeps_format or alone):
+        if canonical or not (keeps_format or (format_name is None and same(before, after))):
             return self.anew(format_name, self.path)
         found = edited(source, before, after, KEY_ORDER)
         if found.text is None:
@@ -76,6 +75,7 @@ class Run(NamedTuple):
 
 
 def canonical_text(data: Mapping[str, Data], place: Place, format_name: Format, header: str = "") -> str:
+    """Return a plan's canonical text, after the comments of `header` in YAML; `place` is where it was read."""
     from hpplan.documents.writer import dump_json, dump_yaml
     from hpplan.plan.model import KEY_ORDER
 
