@@ -75,7 +75,7 @@ class Run(NamedTuple):
 
 
 def canonical_text(data: Mapping[str, Data], place: Place, format_name: Format, header: str = "") -> str:
-    """Return a plan's canonical text, after the comments of `header` in YAML; `place` is where it was read."""
+    """Return a plan's canonical text, in YAML after the comments of `header`; `place` is its place."""
     from hpplan.documents.writer import dump_json, dump_yaml
     from hpplan.plan.model import KEY_ORDER
 
