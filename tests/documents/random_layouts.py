@@ -224,7 +224,7 @@ class Maker:
         if not self.shared or not self._chance(0.4):
             return members
         for name, brought in self._anchors:
-            if isinstance(brought, dict) and brought and brought.items() <= data.items() and len(data) > 1:
+            if isinstance(brought, dict) and brought and json.dumps({**data, **brought}) == json.dumps(data):
                 self._line(f"{lead}<<: *{name}", [("same", ())])
                 return [(key, value) for key, value in members if key not in brought or self._chance(0.2)]
         return members
