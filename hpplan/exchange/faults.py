@@ -30,11 +30,6 @@ class PeersFailed(ExecutionBroken):
         super().__init__(fault.reason)
 
 
-def failure_of(rank: int, error: Exception) -> str:
-    """Return what a rank tells the others when it fails by itself."""
-    return f"rank {rank} failed with {type(error).__name__}: {first_line(error)}"
-
-
 def first_line(error: BaseException) -> str:
     """Return what an error says, in one line and without the C++ frames torch adds."""
     lines = str(error).strip().splitlines()

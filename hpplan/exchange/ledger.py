@@ -18,7 +18,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from hpplan.errors import ExecutionBroken
-from hpplan.exchange.faults import Fault, PeersFailed, failure_of, first_line
+from hpplan.exchange.faults import Fault, PeersFailed, first_line
 from hpplan.exchange.notes import ALARM, OVER, Notes, Terms
 from hpplan.exchange.post import Post, in_thread
 from hpplan.routing.wording import listed
@@ -97,6 +97,12 @@ class Ledger(Notes):
         self._noticed = True
         return self._broken
 
+    def declare_failure(self, error: Exception) -> Fault:
+        """Write down that this rank failed by itself. It shows its own error; another rank says whose it is."""
+        others = [rank for rank in self.ranks if rank != self.rank]
+        what = f"{type(error).__name__}: {first_line(error)}"
+        return self.declare(f"rank {self.rank} failed with {what}", speaker=(others or self.ranks)[0])
+
     def fail(self, fault: Fault) -> NoReturn:
         """Raise PeersFailed, in a trainer not before the others have heard of the fault too."""
         self.breaking = self._noticed = True
@@ -119,7 +125,7 @@ class Ledger(Notes):
             raise
         except Exception as error:
             with suppress(PeersFailed):
-                self.fail(self.declare(failure_of(self.rank, error)))
+                self.fail(self.declare_failure(error))
             raise
 
     def collect(self, key: str, failing_to: str) -> list[str]:

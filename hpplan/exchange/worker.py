@@ -8,6 +8,7 @@ import signal
 import warnings
 from collections.abc import Callable  # noqa: TC003 - the fields of a NamedTuple
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -158,7 +159,7 @@ class _Worker:
         termination.ledger = self.session.ledger
 
     def run(self, callbacks: Callbacks) -> Outcome:
-        from hpplan.exchange.faults import PeersFailed, failure_of
+        from hpplan.exchange.faults import PeersFailed
         from hpplan.exchange.session import cannot_go_on
 
         ledger, trouble = self.session.ledger, None
@@ -174,13 +175,15 @@ class _Worker:
             fault = failure.fault
         except HpplanError as error:
             trouble = error
-            fault = self._declared(f"rank {ledger.rank}: {error}", error.exit_status, ledger.rank)
+            reason, status = f"rank {ledger.rank}: {error}", error.exit_status
+            fault = _told(lambda: ledger.declare(reason, status, ledger.rank))
         except Terminated:
             fault = self._stopped()
         except KeyboardInterrupt:
-            fault = self._declared(f"rank {ledger.rank} was interrupted (SIGINT)", INTERRUPTED_STATUS)
+            reason = f"rank {ledger.rank} was interrupted (SIGINT)"
+            fault = _told(lambda: ledger.declare(reason, INTERRUPTED_STATUS))
         except Exception as error:
-            fault = self._declared(failure_of(ledger.rank, error))
+            fault = _told(partial(ledger.declare_failure, error))
             if not cannot_go_on(error):
                 self.session.deadman.take_the_last_word()
                 self.session.leave(broken=True)
@@ -198,17 +201,6 @@ class _Worker:
         if fault.speaker != ledger.rank:
             return Outcome(fault.status, whole=False)
         return Outcome(fault.status, message=fault.reason, error=trouble, whole=False)
-
-    def _declared(
-        self, reason: str, status: int = ExecutionBroken.exit_status, speaker: int | None = None
-    ) -> Fault:
-        """Tell all ranks why this one ends, as far as they can still be told."""
-        from hpplan.exchange.faults import PeersFailed
-
-        try:
-            return self.session.ledger.declare(reason, status, speaker)
-        except PeersFailed as failure:
-            return failure.fault
 
     def _stopped(self) -> Fault:
         """Find out why somebody stops this rank: the launcher because of a peer, as a rule."""
@@ -267,6 +259,16 @@ class _Worker:
         callbacks.publish(report)
         ledger.set("end", json.dumps(report["verified"]))
         return report
+
+
+def _told(tell: Callable[[], Fault]) -> Fault:
+    """Tell all ranks why this one ends, as far as they can still be told."""
+    from hpplan.exchange.faults import PeersFailed
+
+    try:
+        return tell()
+    except PeersFailed as failure:
+        return failure.fault
 
 
 def check_size(routes: RoutingTable, world_size: int) -> None:

@@ -38,13 +38,19 @@ SLACK = 8.0
 Where other work keeps the machine's cores busy, more.
 """
 
+BROKEN = 3
+"""Exit status of hpplan where execution broke off."""
+
+BUG = 70
+"""Exit status after an error that is no fault of the job."""
+
 OF = ("exec", "library")
 WAYS = ("hand", "torchrun", "launch")
 DEEDS = ("exit", "raise", "kill", "stop", "hang", "allocation", "stop the launcher")
 """What the rank does; the last to torchrun, whose agent holds the store."""
 
 PHASES = {
-    "exec": ("start", "connect", "group", "forward", "backward", "finish"),
+    "exec": ("rendezvous", "start", "connect", "group", "forward", "backward", "finish"),
     "library": ("join", "group", "forward", "backward"),
 }
 WORKLOAD = """\
@@ -92,17 +98,21 @@ def cases(chosen: argparse.Namespace | None = None) -> Iterator[Case]:
 
     ranks = of("rank", tuple(map(str, range(RANKS))))
     for part, way in itertools.product(of("of", OF), of("way", WAYS)):
-        if (part, way) == ("library", "launch"):
-            continue
         for phase, deed, rank in itertools.product(of("phase", PHASES[part]), of("deed", DEEDS), ranks):
             case = Case(part, way, phase, deed, int(rank))
-            if deed != DEEDS[-1] or (way == "torchrun" and rank == "0" and phase in _needs_store(part)):
+            if _makes_sense(case):
                 yield case
 
 
-def _needs_store(part: str) -> tuple[str, ...]:
-    """Return the phases in which nobody can go on without a store; a training loop can with its group."""
-    return PHASES[part] if part == "exec" else PHASES[part][:1]
+def _makes_sense(case: Case) -> bool:
+    if case.deed == DEEDS[-1]:
+        # A training loop that has its group goes on without a store.
+        needs_store = case.of == "exec" or case.phase == "join"
+        return needs_store and (case.way, case.rank) == ("torchrun", 0)
+    if case.phase == "rendezvous":
+        # Whoever finds none cannot tell why; and torchrun speaks for ranks that die before they can.
+        return case.rank > 0 and (case.way == "hand" or case.deed in {"stop", "hang"})
+    return (case.of, case.way) != ("library", "launch")
 
 
 def run(case: Case) -> Seen:
@@ -193,8 +203,8 @@ def _watch(case: Case, folder: Path, started: list[subprocess.Popen[bytes]]) -> 
 
 def _awaited(case: Case) -> set[int]:
     """Return the ranks that can end by themselves."""
-    # Without a group, the rank that hangs has nothing of ours yet.
-    stuck = case.deed == "stop" or (case.deed == "hang" and case.phase == "join")
+    # Without a rendezvous or a group, the rank that hangs has nothing of ours yet.
+    stuck = case.deed == "stop" or (case.deed == "hang" and case.phase in ("rendezvous", "join"))
     return set(range(RANKS)) - ({case.rank} if stuck else set())
 
 
@@ -255,13 +265,14 @@ def problems(case: Case, seen: Seen, slack: float = SLACK) -> list[str]:
         found.append(f"{len(messages)} messages: {messages}")
     for one in messages:
         named = set(re.findall(r"ranks? (\d+(?:, \d+)*)", one.partition(" while ")[0]))
-        if named != (set() if case.deed == DEEDS[-1] else {str(case.rank)}):
+        if named != {str(case.rank)} and case.deed != DEEDS[-1]:
             found.append(f"ranks {sorted(named)} are named: {one}")
     if case.of == "exec" and case.way != "launch":
-        for rank, status in seen.statuses.items():
-            if status != 3 and (rank != case.rank or case.deed in ("hang", "allocation", DEEDS[-1])):
-                found.append(f"rank {rank} ended with {status}")
-    if case.way == "launch" and seen.launcher != (70 if case.deed == "raise" else 3):
+        own = case.rank if case.deed not in {"hang", "allocation", DEEDS[-1]} else None
+        for rank in _awaited(case) - {own}:
+            if seen.statuses[rank] != BROKEN:
+                found.append(f"rank {rank} ended with {seen.statuses[rank]}")
+    if case.way == "launch" and seen.launcher != (BUG if case.deed == "raise" else BROKEN):
         found.append(f"the launcher ended with {seen.launcher}")
     return found
 

@@ -85,7 +85,9 @@ def _install(phase: str) -> None:
     from hpplan.exchange import execution, group, session
     from hpplan.exchange.transport import Transport
 
-    if phase == "start":
+    if phase == "rendezvous":
+        _before(session.Session, "__init__")
+    elif phase == "start":
         _before(session.Session, "meet")
     elif phase == "connect":
         _before(session.Session, "start")
