@@ -98,7 +98,7 @@ class Ledger(Notes):
         return self._broken
 
     def declare_failure(self, error: Exception) -> Fault:
-        """Write down that this rank failed by itself. It shows its own error; another rank says whose it is."""
+        """Write down that this rank failed by itself: it shows its error, and another says whose it is."""
         others = [rank for rank in self.ranks if rank != self.rank]
         what = f"{type(error).__name__}: {first_line(error)}"
         return self.declare(f"rank {self.rank} failed with {what}", speaker=(others or self.ranks)[0])
