@@ -10,7 +10,7 @@ from hpplan.routing.wording import listed
 
 def test_the_examples_run() -> None:
     """What the docstrings show is not what is spelled."""
-    assert doctest.testmod(wording) == (0, 2)
+    assert doctest.testmod(wording) == (0, 3)
 
 
 def test_a_list_that_fits_is_whole() -> None:
