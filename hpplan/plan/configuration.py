@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from pydantic_core import SchemaValidator, core_schema
 from hpplan.diagnostics import Diagnostic
 from hpplan.documents.configuration_codes import MISSING_SETTING, MISTYPED_SETTING, UNKNOWN_SETTING
 from hpplan.documents.schema_reference import SCHEMA_FIELD
+from hpplan.plan.nearest import nearest_name
 from hpplan.plan.shape import FLAG, NAMES, TEXT, check_shape, described, one_of, record
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def _unknown(
 ) -> Iterator[Diagnostic]:
     for name in data:
         if name not in known:
-            near = get_close_matches(name, known, 1, 0.6)
-            hint = files if name in {"files", "exclude"} else f"did you mean `{near[0]}`?" if near else None
+            near = nearest_name(name, known)
+            hint = files if name in {"files", "exclude"} else f"did you mean `{near}`?" if near else None
             yield Diagnostic(UNKNOWN_SETTING, f"there is no setting `{name}`", place.key(name), hint)
 
 
