@@ -127,6 +127,7 @@ def command(
 def _work(
     output: Output, job: Job, settings: Settings, path: str, routing: RouteOptions, report: str | None
 ) -> int:
+    from hpplan.documents.descriptors import prints_aside
     from hpplan.exchange.worker import Callbacks, run_worker
     from hpplan.reports.progress import progress_bar
 
@@ -141,9 +142,11 @@ def _work(
         if report is not None:
             output.write(report, exec_json.render(data))
         if report != "-":
-            output.result(exec_table.render(data, output.screen()))
+            output.result(exec_table.render(data, screen))
 
-    with progress_bar("exchanging", shown=job.rank == 0, color=output.use_color(sys.stderr)) as bar:
+    screen = output.screen()
+    bar_of_rank = progress_bar("exchanging", shown=job.rank == 0, color=output.use_color(sys.stderr))
+    with bar_of_rank as bar, prints_aside():
         outcome = run_worker(
             job, settings, Callbacks(load, lambda error: _spelled(output, error), bar.reach, publish)
         )

@@ -55,5 +55,14 @@ def prints_aside() -> Iterator[None]:
             back.callback(os.close, kept)
             os.dup2(2, 1)
             back.callback(os.dup2, kept, 1)
+        back.callback(_flush_c)
         with redirect_stdout(sys.stderr):
             yield
+
+
+def _flush_c() -> None:
+    """Empty the buffers of C, which would come out when the process ends."""
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).fflush(None)

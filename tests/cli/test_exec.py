@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from hpplan.exchange.worker import Callbacks, Outcome
+
 if TYPE_CHECKING:
     from conftest import ProcessRunner, Runner
 
@@ -78,6 +80,27 @@ def test_half_a_job_is_refused(
     result = hpplan("exec", workload, "--mesh", "cp=2")
     assert (result.status, result.stdout) == (2, "")
     assert words in result.stderr
+
+
+def test_a_report_holds_the_report_alone(
+    hpplan: Runner, workload: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What collectives write to standard output (NCCL does, where it is asked to tell) breaks the JSON."""
+
+    def run(_job: object, _settings: object, callbacks: Callbacks) -> Outcome:
+        print("from Python")  # noqa: T201 - what is tested
+        os.write(1, b"from below\n")
+        callbacks.publish({"verified": True})
+        return Outcome(0)
+
+    job = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "here", "MASTER_PORT": "29500"}
+    for name, value in job.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("hpplan.exchange.worker.run_worker", run)
+    result = hpplan("exec", workload, "--mesh", "cp=1", "--report", "-")
+    assert result.status == 0, result.stderr
+    assert json.loads(result.stdout) == {"verified": True}
+    assert sorted(result.stderr.splitlines()) == ["from Python", "from below"]
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "0", "-1", "soon", "100000"])

@@ -161,13 +161,14 @@ def test_what_a_package_prints(package: Path, capfd: pytest.CaptureFixture[str])
     install(
         package,
         "chatty",
-        "import os\nprint('one')\nos.system('echo two')\nos.write(1, b'three')\n"
+        "import ctypes, os\nctypes.CDLL(None).puts(b'five')\nprint('one')\n"
+        "os.system('echo two')\nos.write(1, b'three')\n"
         'def STRATEGY():\n    print("four")\n    return {"target": "a.b", "kind": "k"}\n',
     )
     assert [item.target for item in installed_strategies()] == ["a.b"]
     out, err = capfd.readouterr()
     assert out == ""
-    assert all(word in err for word in ("one", "two", "three", "four"))
+    assert all(word in err for word in ("one", "two", "three", "four", "five"))
 
 
 def test_clash_names_both_packages(package: Path) -> None:
