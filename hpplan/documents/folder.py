@@ -22,6 +22,9 @@ DOCUMENTS = (".yaml", ".yml", ".json")
 SAMPLES = (".jsonl",)
 """How the names of batches end that can be nothing else."""
 
+_LONGEST = 1000
+"""Characters of a pattern; in longer ones brackets take a time that grows with their square."""
+
 _PATTERN = re.compile(r"[*?]|\[[^\]]+\]")
 
 
@@ -33,7 +36,7 @@ def named(arguments: Iterable[str]) -> list[str]:
     """
     paths: list[str] = []
     for argument in arguments:
-        if not _PATTERN.search(argument) or os.path.exists(argument):
+        if len(argument) > _LONGEST or not _PATTERN.search(argument) or os.path.exists(argument):
             paths.append(argument)
             continue
         matching = sorted(glob(argument, recursive=True), key=natural_key)

@@ -128,6 +128,8 @@ def test_patterns(hpplan: Runner) -> None:
     assert read_by(hpplan, "plans/plan*") == ["plans/plan10.yaml", "plans/plan2.yml"]
     assert read_by(hpplan, "**/plan.json", "plans/deep") == ["plans/deep/er/plan.json"]
     assert hpplan("validate", "x*.yaml") == (2, "", "Error: No file matches 'x*.yaml'.\n")
+    # As a pattern this takes a minute.
+    assert hpplan("validate", "[" * 20_000 + "*").stderr.endswith("*: file name too long.\n")
     Path("plan[1].yaml").write_text(PLAN, encoding="utf-8")
     assert read_by(hpplan, "plan[1].yaml") == ["plan[1].yaml"]
     # What a pattern stands for is named, as if the shell had expanded it.
