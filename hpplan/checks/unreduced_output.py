@@ -21,7 +21,7 @@ UNREDUCED_OUTPUT = Code(
     """\
 ## What it finds
 An entry whose boundary is gone, or goes when the plan is normalized, while its `out_src` still says
-`P(…)` along an active axis and its `out_dst` does not.
+`P(op)` along an active axis and its `out_dst` does not.
 
 A sub-module that the forward of an expert-parallel strategy calls itself is fine: that forward adds up
 what it calls, and the pass ep-strip strips the boundary for that very reason. hpplan knows these from the

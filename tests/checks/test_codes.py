@@ -35,6 +35,7 @@ def test_documentation(code: Code) -> None:
     assert code.name == code.name.lower()
     assert " " not in code.name
     assert code.summary.endswith(".")
+    assert code.summary.isascii(), "a table of codes moves where a terminal shows no more"
 
 
 def test_every_layer_is_there() -> None:
