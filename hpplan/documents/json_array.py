@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
-_TEXT_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+# Each repetition of a group takes memory, so that of many escapes only so many are passed at once.
+_IN_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*){0,1000}', re.DOTALL)
+_TEXT_OR_SIGN = re.compile(rb'"%b"|["\[\]{}]' % _IN_TEXT.pattern, re.DOTALL)
 _PLAIN = re.compile(rb'[^ \t\r\n,\[\]{}"]*')
 
 
@@ -78,7 +80,7 @@ class _Text:
     """A window on the text of a file, which moves on with what is taken from it."""
 
     def __init__(self, first: bytes, read: Callable[[], bytes]) -> None:
-        self._window = first
+        self._window = bytearray(first)
         self._read = read
         self.at = 0
         """Where in the window the next thing starts."""
@@ -91,7 +93,7 @@ class _Text:
         """Return the next byte, or nothing at the end of the file."""
         while self.at >= len(self._window) and self._more():
             pass
-        return self._window[self.at : self.at + 1]
+        return bytes(self._window[self.at : self.at + 1])
 
     def skip_space(self) -> bytes:
         """Step over white space, and return the byte after it."""
@@ -104,7 +106,7 @@ class _Text:
     def take_element(self) -> bytes:
         """Return the bytes of the element that starts here, and step over it."""
         end = self._end_of_plain() if self.peek() not in {b'"', b"[", b"{"} else self._end_of_nested()
-        raw = self._window[self.at : end]
+        raw = bytes(self._window[self.at : end])
         self.at = end
         return raw
 
@@ -138,20 +140,43 @@ class _Text:
         depth = 0
         checked = self.at
         while True:
-            for found in _TEXT_OR_BRACKET.finditer(self._window, checked):
-                token = found.group()
-                if token[:1] == b'"':
-                    if not _closed(token):
-                        break  # it may go on in what is not read yet
-                else:
-                    depth += 1 if token in {b"[", b"{"} else -1
-                checked = found.end()
+            is_inside = False
+            for found in _TEXT_OR_SIGN.finditer(self._window, checked):
+                sign, checked = found.group(), found.end()
+                is_inside = sign == b'"'
+                if is_inside:
+                    break
+                if sign[:1] != b'"':
+                    depth += 1 if sign in {b"[", b"{"} else -1
                 if depth == 0:
                     return checked
-            before = self.at
-            if not self._more():
-                return len(self._window)
-            checked -= before - self.at
+            if is_inside:
+                checked = self._end_of_text(checked)
+                if depth == 0:
+                    return checked
+            else:
+                checked = self._after_more(len(self._window))
+                if self._ended:
+                    return checked
+
+    def _end_of_text(self, index: int) -> int:
+        """Return the end of a text that goes on at an index, or of the file where it is never closed."""
+        while True:
+            found = _IN_TEXT.match(self._window, index)
+            index = found.end() if found else index
+            sign = self._window[index : index + 1]
+            if sign == b'"':
+                return index + 1
+            if index + len(sign) == len(self._window):
+                index = self._after_more(index)
+                if self._ended:
+                    return len(self._window)
+
+    def _after_more(self, index: int) -> int:
+        """Read on; return where what is at an index is then."""
+        before = self.at
+        self._more()
+        return index - before + self.at
 
     def _more(self) -> bool:
         """Read on, and let go of what was taken."""
@@ -160,13 +185,7 @@ class _Text:
             self._ended = True
             return False
         self.position()
-        self._window = self._window[self.at :] + block
+        del self._window[: self.at]
+        self._window += block
         self.at = self._seen = 0
         return True
-
-
-def _closed(text: bytes) -> bool:
-    """Whether a text that starts with a quote ends with one that is not escaped."""
-    if len(text) == 1 or not text.endswith(b'"'):
-        return False
-    return (len(text) - 1 - len(text[:-1].rstrip(b"\\"))) % 2 == 0

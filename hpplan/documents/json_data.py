@@ -31,10 +31,8 @@ if TYPE_CHECKING:
 
 _SURROGATE_ESCAPE = r"\\u[dD][89a-fA-F]"
 _SURROGATE = "[\ud800-\udfff]"
-_TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
-_TEXT_OR_TRAILING_COMMA = re.compile(
-    r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{,:](?:[ \t\r\n]*,)+|,(?=[ \t\r\n]*[\]}])', re.DOTALL
-)
+_TEXT_OR_BRACKET = re.compile(r'"[^"]*"?|[\[\]{}]')
+_TEXT_OR_TRAILING_COMMA = re.compile(r'"[^"]*"?|[\[{,:](?:[ \t\r\n]*,)+|,(?=[ \t\r\n]*[\]}])')
 _JSON_START = r'\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:["\]\[{0-9-]|\Z))'
 _TOO_DEEP = TOO_DEEP, f"lists and mappings nested deeper than {MAX_DEPTH} levels"
 _TOO_LARGE = NUMBER_TOO_LARGE, "a number that is too large"
@@ -69,11 +67,13 @@ def beyond_trailing_commas(source: Source) -> Diagnostic | None:
     YAML allows such commas, so of a text that is not YAML either they are not what is wrong. Raises
     InvalidInput for what JSON lacks, such as NaN, in a text that is JSON but for such commas.
     """
-    without = _TEXT_OR_TRAILING_COMMA.sub(
-        lambda found: " " if found.group() == "," else found.group(), source.text
-    )
+    kept, start = [], 0
+    for found in _TEXT_OR_TRAILING_COMMA.finditer(_without_escapes(source.text)):
+        if found.group() == ",":
+            kept.append(source.text[start : found.start()])
+            start = found.end()
     try:
-        load_json(replace(source, text=without))
+        load_json(replace(source, text=" ".join([*kept, source.text[start:]])))
     except NotJsonError as error:
         return error.finding
     return None
@@ -164,7 +164,7 @@ def _syntax_failure(source: Source, error: json.JSONDecodeError) -> Diagnostic:
 def _opens_too_deep(text: str, stop: int) -> bool:
     """Whether the JSON up to where its syntax fails opens more than it may."""
     depth = 0
-    for found in _TEXT_OR_BRACKET.finditer(text, 0, stop):
+    for found in _TEXT_OR_BRACKET.finditer(_without_escapes(text[:stop])):
         sign = found.group()
         if sign in {"[", "{"}:
             depth += 1
@@ -173,6 +173,14 @@ def _opens_too_deep(text: str, stop: int) -> bool:
         elif sign in {"]", "}"}:
             depth -= 1
     return False
+
+
+def _without_escapes(text: str) -> str:
+    """Return a text of the same length in which every quote starts or ends a text.
+
+    An expression that passes escapes takes a hundred bytes for each of them.
+    """
+    return text.replace("\\\\", "..").replace('\\"', "..")
 
 
 def _is_too_deep(data: Data) -> bool:

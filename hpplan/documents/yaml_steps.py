@@ -21,7 +21,7 @@ from hpplan.documents.steps import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
 from hpplan.documents.yaml_parser import open_parser
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Collection
 
     from hpplan.documents.steps import Step, Steps
     from hpplan.documents.yaml_parser import Event
@@ -47,7 +47,7 @@ def yaml_steps(text: str) -> Steps:
         return
 
 
-def first_keys(text: str, repeated: Container[int]) -> dict[int, int]:
+def first_keys(text: str, repeated: Collection[int]) -> dict[int, int]:
     """Return, for each index in `repeated` where a key is, that of the first key like it in its mapping."""
     first: dict[int, int] = {}
     keys_of: list[dict[tuple[str, str | None], int] | None] = []
@@ -67,6 +67,8 @@ def first_keys(text: str, repeated: Container[int]) -> dict[int, int]:
             earliest = keys.setdefault((step, name), index)
             if index in repeated:
                 first[index] = earliest
+                if len(first) == len(repeated):
+                    break
     return first
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 import tracemalloc
 from typing import TYPE_CHECKING
 
@@ -158,6 +159,38 @@ def test_an_array_takes_no_more_memory_than_lines(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert count == 6000
     assert peak < 6e6 < (tmp_path / "a").stat().st_size
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [b"x", b"\\\\", b'\\"', b"\\u0061", "\N{LATIN SMALL LETTER E WITH ACUTE}\\n".encode()],
+    ids=["plain", "backslashes", "quotes", "escapes", "wide"],
+)
+def test_a_long_text(tmp_path: Path, piece: bytes) -> None:
+    """A text of megabytes is read over and over, or each of its escapes takes a hundred bytes."""
+    count = 4_000_000 // len(piece)
+    for content in (b'[{"a": "' + piece * count + b'"}, 5', b'[{"a": "' + piece * count):
+        start = time.process_time()
+        tracemalloc.start()
+        found, problems = read(tmp_path / "a", content)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert len(found) == content.endswith(b"5")
+        assert len(problems) == 1 + len(found)
+        assert peak < 80e6
+        assert time.process_time() - start < 3
+
+
+def test_a_text_that_blocks_cut_anywhere(tmp_path: Path) -> None:
+    """A text with more escapes than are looked at at once ends in the wrong place."""
+    text = "".join("\\" * (number % 4) + '"' * (number % 3) + "]" for number in range(4000))
+    elements = [text, {text: [text]}, "", text]
+    content = json.dumps(elements).encode()
+    for size in (1, 7, 4096, len(content)):
+        stream = io.BytesIO(content)
+        found = list(array_elements(stream.read(size), lambda stream=stream, size=size: stream.read(size)))
+        assert [json.loads(element.raw) for element in found] == elements
+    del tmp_path
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
