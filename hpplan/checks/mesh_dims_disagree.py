@@ -44,9 +44,11 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     plan = subject.plan
     names: list[str] = plan.data.get("mesh_dim_names", [])
     place = plan.place.at("mesh_dim_names")
+    seen: set[str] = set()
     for index, axis in enumerate(names):
-        if axis in names[:index]:
+        if axis in seen:
             yield Diagnostic(MESH_DIMS_DISAGREE, f"`mesh_dim_names` names `{axis}` twice", place.at(index))
+        seen.add(axis)
     if "mesh_dim_names" not in plan.data or "parallel_dims" not in plan.data:
         return
     for index, axis in enumerate(names):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from hpplan.diagnostics import Code, Diagnostic, Place
+from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.plan.codes import MALFORMED_PLACEMENT, MISSING_FIELD, MISTYPED_FIELD, NAME_TOO_LONG
 from hpplan.plan.placement import PLACEMENT_PATTERN, parse_placement
 
@@ -40,8 +41,8 @@ BELONGS = {
 
 
 def count(least: int) -> CoreSchema:
-    """Return the schema of a whole number that is at least `least`."""
-    return core_schema.int_schema(strict=True, ge=least)
+    """Return the schema of a whole number that is at least `least`, and that every reader takes exactly."""
+    return core_schema.int_schema(strict=True, ge=least, le=LARGEST_NUMBER)
 
 
 def record(
@@ -123,6 +124,8 @@ def _diagnostic(error: Any, place: Place, missing: Code) -> Diagnostic:  # noqa:
         )
     if kind == "greater_than_equal":
         return Diagnostic(MISTYPED_FIELD, f"{name} must be at least {error['ctx']['ge']}, not {found}", where)
+    if kind == "less_than_equal":
+        return Diagnostic(MISTYPED_FIELD, f"{name} must be at most 2^53 - 1", where)
     belongs = BELONGS.get(kind) or (error["msg"] if kind == "wrong_type" else kind.replace("_", " "))
     if kind in {"string_type", "list_type", "dict_type"} and not path:
         name = "the document"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.errors import InvalidInput, InvalidOption
 from hpplan.plan.nearest import nearest_name
 from hpplan.plan.shape import kind_of
@@ -187,7 +188,10 @@ def mesh_of_plan(parallel_dims: object, place: Place) -> Mesh:
         raise InvalidInput([Diagnostic(MALFORMED_MESH, "`parallel_dims` must be a mapping of sizes", place)])
     for axis in (*AXES, "ep"):
         size = parallel_dims.get(f"{axis}_size", 1)
-        if type(size) is not int or size < 1:
+        if type(size) is int and size > LARGEST_NUMBER:
+            message = f"the size of {axis} is above 2^53 - 1, and hpplan routes up to {LARGEST_WORLD:,} ranks"
+            problems.append(Diagnostic(UNUSABLE_AXIS_SIZE, message, place.at(f"{axis}_size")))
+        elif type(size) is not int or size < 1:
             problems.append(_unusable(axis, kind_of(size), place.at(f"{axis}_size")))
         else:
             sizes[axis] = size

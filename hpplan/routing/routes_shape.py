@@ -127,6 +127,8 @@ def check_shape(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
             elif error["type"] == "greater_than_equal":
                 message = f"{name} must be at least {error['ctx']['ge']}, not {error['input']}"
                 yield Diagnostic(MALFORMED_ROUTES, message, place.at(*path))
+            elif error["type"] == "less_than_equal":
+                yield Diagnostic(MALFORMED_ROUTES, f"{name} must be at most 2^53 - 1", place.at(*path))
             else:
                 belongs = _BELONGS.get(error["type"]) or error["msg"].removeprefix("Input should be ")
                 message = f"{name} must be {belongs}, not {kind_of(error['input'])}"

@@ -128,6 +128,11 @@ def test_mesh_of_a_plan() -> None:
         with pytest.raises(InvalidInput) as caught:
             mesh_of_plan({"cp_size": size}, place)
         assert caught.value.diagnostics[0].message.endswith(f"at least 1, not {spelled}")
+    huge = dict.fromkeys(("dp_size", "tp_size"), int("9" * 4300))
+    assert found(lambda: mesh_of_plan(huge, place)) == [
+        ("unusable-axis-size", ("parallel_dims", "dp_size")),
+        ("unusable-axis-size", ("parallel_dims", "tp_size")),
+    ]
     assert found(lambda: mesh_of_plan([2, 4], place)) == [("malformed-mesh", ("parallel_dims",))]
 
 

@@ -53,6 +53,8 @@ class Family:
 
     least: ClassVar[Mapping[str, int]] = {"image_id": -1, "video_id": -1}
     """The least value of options that may be below 1."""
+    most: ClassVar[Mapping[str, int]] = {}
+    """The largest value of options for which 2^53 - 1 would be too much."""
 
     image_id: int = -1
     """Placeholder token of an image; -1: the family has none."""
@@ -71,8 +73,10 @@ class Family:
             least = self.least.get(field.name, 1)
             if isinstance(value, int) and value < least:
                 raise ValueError(f"{field.name} must be at least {least}, not {value}")
-            if isinstance(value, int) and value > LARGEST_NUMBER:
-                raise ValueError(f"{field.name} must be at most 2^53 - 1, not {value}")
+            most = self.most.get(field.name, LARGEST_NUMBER)
+            if isinstance(value, int) and value > most:
+                spelled = "2^53 - 1" if most == LARGEST_NUMBER else most
+                raise ValueError(f"{field.name} must be at most {spelled}, not {value}")
 
     def from_grid(self, kind: Kind, grid: tuple[int, ...]) -> Runs:
         """Return the rows of an entry of one of `grid_fields`."""

@@ -30,6 +30,7 @@ class InternVL(Family):
         "num_frames": GridField("video", ("frames",)),
     }
     least: ClassVar[Mapping[str, int]] = {**Family.least, "thumbnail": 0}
+    most: ClassVar[Mapping[str, int]] = {"max_tiles": 1000}
 
     image_id: int = 151667
     video_id: int = 151667

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,6 +10,9 @@ from hpplan.routing.families.base import Family, GridField, Kind, Runs, Size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_PINPOINT = re.compile("([1-9][0-9]{0,8})x([1-9][0-9]{0,8})")
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,10 @@ class LlavaNext(Family):
     """Canvases as height x width; between equals the first wins."""
 
     def __post_init__(self) -> None:
-        """Refuse pinpoints that are no canvases."""
+        """Refuse views without a patch, and pinpoints that are no canvases."""
         super().__post_init__()
+        if self.view_pixels < self.patch_size:
+            raise ValueError(f"view_pixels must be at least patch_size, {self.patch_size}")
         for height, width in self._canvases():
             if height % self.view_pixels or width % self.view_pixels:
                 raise ValueError(
@@ -80,8 +86,8 @@ class LlavaNext(Family):
     def _canvases(self) -> list[tuple[int, int]]:
         canvases = []
         for spelled in self.pinpoints.split(","):
-            height, _, width = spelled.strip().partition("x")
-            if not (height.isdecimal() and width.isdecimal() and int(height) and int(width)):
+            found = _PINPOINT.fullmatch(spelled.strip())
+            if found is None:
                 raise ValueError(f"the pinpoint '{spelled}' is not height x width, as in 336x672")
-            canvases.append((int(height), int(width)))
+            canvases.append((int(found[1]), int(found[2])))
         return canvases
