@@ -14,6 +14,7 @@ from hpplan.checks import (
     condition_never_holds,
     dangling_reference,
     deferred_bias_on_identity,
+    experts_without_rule,
     far_reaching_pattern,
     mesh_contradicts_plan,
     mesh_dims_disagree,
@@ -44,6 +45,7 @@ _BY_STRATEGIES: tuple[Code, ...] = (
     OTHER_CLASS,
     *competing_strategies.CODES,
     *deferred_bias_on_identity.CODES,
+    *experts_without_rule.CODES,
     *far_reaching_pattern.CODES,
     *target_class_not_external.CODES,
     *unmatched_strip_pattern.CODES,
@@ -68,6 +70,7 @@ WAITING: dict[str, tuple[Code, ...]] = {
         *unreduced_output.CODES,
         *unmatched_strip_pattern.CODES,
         *deferred_bias_on_identity.CODES,
+        *experts_without_rule.CODES,
         *mesh_contradicts_plan.CODES,
         *mesh_dims_disagree.CODES,
         *replicated_in_region.CODES,
@@ -78,7 +81,12 @@ WAITING: dict[str, tuple[Code, ...]] = {
     "boundary_classes": _BY_CLASSES,
     "normalization": _BY_CLASSES,
     **dict.fromkeys(LEFT_OUT, (*dangling_reference.CODES, *uncovered_parameter.CODES, UNMATCHED_RULE)),
-    "rules": (*unreduced_output.CODES, *unmatched_strip_pattern.CODES, *deferred_bias_on_identity.CODES),
+    "rules": (
+        *unreduced_output.CODES,
+        *unmatched_strip_pattern.CODES,
+        *deferred_bias_on_identity.CODES,
+        *experts_without_rule.CODES,
+    ),
     "strategies": _BY_STRATEGIES,
 }
 """The codes that could say something untrue while a part of the input is broken, and so wait.

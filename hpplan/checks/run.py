@@ -6,16 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpplan.checks import foreign_routes
+from hpplan.checks import foreign_routes, not_normalized
 from hpplan.checks.feature_exchange import check_workload
 from hpplan.checks.kinds import take
+from hpplan.checks.not_normalized import NOT_NORMALIZED
 from hpplan.checks.partial import Partial, SoundRules, salvage, sound_rules
 from hpplan.checks.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 from hpplan.checks.subject import Subject
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.reader import Document
-from hpplan.documents.streams import STDIN_NAME
+from hpplan.documents.streams import STDIN_NAME, typed
 from hpplan.errors import InvalidInput
+from hpplan.passes.record import content_sha256
 from hpplan.passes.resolution import resolve_rules
 from hpplan.plan.codes import UNRESOLVED_TARGET
 from hpplan.plan.model import Plan, check_plan
@@ -68,9 +70,13 @@ class CheckRun:
     _routes: list[tuple[RoutingTable, Place]] = field(default_factory=list)
     _broken: set[str] = field(default_factory=set)
     _unknown_mesh: bool = False
+    _options: tuple[str, ...] = ()
+    _normalized: dict[str, str] = field(default_factory=dict)
+    """What plans that are not normalized would become: name to sha256."""
 
     def use_rules(self, document: Document) -> None:
         """Check plans against the rules in a document instead of their own."""
+        self._options += ("--rules", typed(document.source.name))
         self._check_text_of_rules(document)
         sound = self._sound_rules(document)
         self._rules = sound.rules
@@ -78,6 +84,7 @@ class CheckRun:
 
     def use_strategies(self, document: Document) -> None:
         """Let the strategies in a document join the others, and win."""
+        self._options += ("--strategies", typed(document.source.name))
         self._check_text_of_rules(document)
         sound = self._sound_strategies(document)
         self._declared = sound.rules.strategies
@@ -106,6 +113,12 @@ class CheckRun:
         unknown = any(run._unknown_mesh for run in runs)  # noqa: SLF001 - of this class
         for table, place in () if unknown else self._routes:
             self.findings.extend(foreign_routes.check(table, place, plans))
+        there = {content_sha256(plan) for plan, _ in plans} if self._normalized else set()
+        self.findings = [
+            item
+            for item in self.findings
+            if item.code is not NOT_NORMALIZED or self._normalized[item.place.document] not in there
+        ]
         # A finding in a rules file that several plans share turns up once for each of them.
         self.blocking = list(dict.fromkeys(self.blocking))
         self.findings = list(dict.fromkeys(self.findings))
@@ -131,6 +144,7 @@ class CheckRun:
             whole,
             unsure,
             self.model,
+            self._options if self.model_type is None else (*self._options, "--model-type", self.model_type),
         )
 
     def _check_plan(self, document: Document) -> None:
@@ -150,6 +164,8 @@ class CheckRun:
             self._plans.append(partial.plan)
         sound = not (partial.broken or partial.unsure)
         subject = self._subject(partial.plan, rules, whole=sound, unsure=partial.unsure)
+        if any(not_normalized.check(subject)):
+            self._normalized[plan.place.document] = content_sha256(subject.normalized.plan)
         for check in CHECKS[len(SHAPE_CHECKS) :]:
             self.findings.extend(
                 item for item in check.check(subject) if sound or not partial.hides(check, item)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hpplan.documents.streams import typed
 from hpplan.passes.pipeline import normalize
 from hpplan.passes.resolution import resolve_rules
 from hpplan.plan.model import is_boundary
@@ -49,6 +50,8 @@ class Subject:
     whole: bool = True
     unsure: frozenset[str] = frozenset()
     model: ModelFacts | None = None
+    options: tuple[str, ...] = ()
+    """Those of the rules, as a command line has them."""
 
     @cached_property
     def normalized(self) -> Normalized:
@@ -58,12 +61,12 @@ class Subject:
     @cached_property
     def facts(self) -> Facts:
         """Remembered classes, indices and resolved rules."""
-        return resolve_rules(self.plan, self.rules.rules, self.strategies, self._model_type)[0]
+        return resolve_rules(self.plan, self.rules.rules, self.strategies, self.chosen_model_type)[0]
 
     def resolve(self, rule: Rule) -> Strategy | None:
         """Return the strategy of a rule's local compute target."""
         target = rule.local_compute_target
-        return None if target is None else self.strategies.resolve(target, self._model_type)
+        return None if target is None else self.strategies.resolve(target, self.chosen_model_type)
 
     def matched(self, patterns: Iterable[str]) -> list[str]:
         """Return the FQNs of the plan that patterns match, each as often as it is matched."""
@@ -76,7 +79,15 @@ class Subject:
         return [fqn for fqn in self.matched(rule.patterns) if classes.get(fqn) == wanted]
 
     @property
-    def _model_type(self) -> str | None:
+    def typed(self) -> str:
+        """The plan and the options of its rules, to be typed behind a command."""
+        from shlex import join
+
+        return join([typed(self.plan.place.document), *self.options])
+
+    @property
+    def chosen_model_type(self) -> str | None:
+        """The model type that strategies are resolved for."""
         return model_type_for(self.plan, self.rules, self.model_type)
 
     @cached_property

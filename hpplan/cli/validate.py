@@ -90,9 +90,10 @@ def command(
     FILE, these are the plans that the nearest hpplan.toml names, and what it
     says belongs to them.
 
-    Plans are checked with the rules in --rules, or with their own. A routing
-    table among several FILEs is also checked against the plans. `hpplan
-    explain CODE` tells more about a finding.
+    Plans are checked with the rules in --rules, or with their own. One that
+    these would change is not in order, unless what it is normalized into is
+    among the FILEs. A routing table among them is also checked against the
+    plans. `hpplan explain CODE` tells more about a finding.
 
     Codes are given as ids (HP213), beginnings of ids (HP2) or names, separated
     by commas. What keeps a file from being read further is always reported.

@@ -43,7 +43,7 @@ class ValidateRun:
         return len(self._files)
 
     def check(self, path: str, *, beside: bool, named: bool = False) -> None:
-        """Check the document at a path; with `beside`, also the files that its settings name."""
+        """Check the document at a path, and what it is normalized into; with `beside`, its workload too."""
         known = self._output.configurations
         settings = known.settings(path)
         try:
@@ -62,8 +62,10 @@ class ValidateRun:
             return
         self._files.add(os.path.realpath(path))
         run.check(document)
-        for other in (settings.normalized, settings.workload) if beside and is_plan else ():
-            if other is not None and os.path.exists(other):  # noqa: PTH110 - pathlib takes longer to import
+        others = (settings.normalized, settings.workload if beside else None) if is_plan else ()
+        for other in others:
+            # Of a normalized plan, the settings are those of the plan that it comes from.
+            if other is not None and os.path.exists(other) and os.path.realpath(other) not in self._files:  # noqa: PTH110 - pathlib takes longer to import
                 self.check(other, beside=False, named=True)
 
     def _run_for(self, settings: Settings, *, sure: bool) -> CheckRun:

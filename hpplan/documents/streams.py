@@ -29,6 +29,11 @@ def document_name(path: str) -> str:
     return STDIN_NAME if path == STDIN else path
 
 
+def typed(name: str) -> str:
+    """Return the path that has a name in messages."""
+    return STDIN if name == STDIN_NAME else name
+
+
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
     """Open a path, or standard input; raise UnusableRequest where that cannot be."""

@@ -148,7 +148,7 @@ def test_completion(words: str, completed: str) -> None:
     ("words", "offered"),
     [
         ("explain HP21", ["HP211", "HP212", "HP213", "HP214", "HP215"]),
-        ("validate --select HP22", ["HP221"]),
+        ("validate --select HP22", ["HP221", "HP222"]),
         ("schema w", ["workload"]),
         ("explain sample_", []),  # left to the shell, which knows the files
     ],

@@ -213,7 +213,7 @@ def test_interrupt_while_nobody_hears(hpplan: Runner, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-"])
 @pytest.mark.parametrize(
-    ("command", "status"), [("validate {}", 0), ("normalize missing", 2), ("explain HP999", 2)]
+    ("command", "status"), [("validate {} --ignore HP222", 0), ("normalize missing", 2), ("explain HP999", 2)]
 )
 def test_unwritable_standard_error(root: Path, command: str, status: int, stderr: str) -> None:
     """Nobody hears the message, and that changes the verdict."""

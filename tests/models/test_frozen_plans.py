@@ -9,6 +9,7 @@ import pytest
 import yaml
 from model_configs import SMALL, WITH_EXPERTS, facts
 
+from hpplan.checks.experts_without_rule import EXPERTS_WITHOUT_RULE
 from hpplan.checks.run import CheckRun
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
@@ -71,7 +72,8 @@ def test_plans_pass_every_check_also_when_they_are_normalized(name: str, mesh: s
     run.check(plan)
     run.check(normalized)
     run.finish()
-    assert [*run.blocking, *run.findings] == []
+    # Which strategy runs the experts, no model says: the rules are for whoever has the plan.
+    assert [one for one in (*run.blocking, *run.findings) if one.code is not EXPERTS_WITHOUT_RULE] == []
 
 
 def test_a_dense_model() -> None:
