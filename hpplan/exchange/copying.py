@@ -1,41 +1,41 @@
-"""Copies of many runs of rows: a slice each while they are few, one indexed copy when they are many."""
+"""Copies of many runs of rows: indexed copies of whole rows, or a slice each where that is faster."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hpplan.exchange.packing import Run
+    from hpplan.exchange.packing import Runs
 
 _FEW = 32
-"""Up to so many runs, slices cost no more than an index, and need no second buffer."""
+"""Up to so many runs, slices are faster than putting large rows at an index, and need no second buffer."""
+
+_SMALL = 1 << 17
+"""Bytes up to which rows are put at an index faster than a few slices are made."""
 
 
-def gather(buffer: torch.Tensor, rows: torch.Tensor, runs: Sequence[Run]) -> None:
+def gather(buffer: torch.Tensor, rows: torch.Tensor, runs: Runs) -> None:
     """Fill a buffer from `start` of `rows`; the runs lie in it one after the other, without gaps."""
-    if len(runs) <= _FEW:
-        for offset, start, count in runs:
-            buffer.narrow(0, offset, count).copy_(rows.narrow(0, start, count))
-    else:
+    if len(runs) > 1 and (rows.device.type == "cpu" or len(runs) > _FEW):
         torch.index_select(rows, 0, _starts(runs, rows.device), out=buffer)
+    else:
+        _gather_slices(buffer, rows, runs)
 
 
-def gather_apart(buffer: torch.Tensor, rows: torch.Tensor, runs: Sequence[Run]) -> None:
+def gather_apart(buffer: torch.Tensor, rows: torch.Tensor, runs: Runs) -> None:
     """Like `gather`, for runs with gaps between them, which are left as they are."""
-    if len(runs) <= _FEW:
-        gather(buffer, rows, runs)
+    if _in_slices(runs, buffer):
+        _gather_slices(buffer, rows, runs)
     else:
         picked = torch.index_select(rows, 0, _starts(runs, rows.device))
         buffer.index_copy_(0, _offsets(runs, rows.device), picked)
 
 
-def scatter(rows: torch.Tensor, buffer: torch.Tensor, runs: Sequence[Run], *, add: bool = False) -> None:
+def scatter(rows: torch.Tensor, buffer: torch.Tensor, runs: Runs, *, add: bool = False) -> None:
     """Put the runs of a buffer at their `start` in `rows`, or add them there."""
-    if len(runs) <= _FEW:
+    if _in_slices(runs, buffer):
         for offset, start, count in runs:
             target, source = rows.narrow(0, start, count), buffer.narrow(0, offset, count)
             if add:
@@ -50,7 +50,7 @@ def scatter(rows: torch.Tensor, buffer: torch.Tensor, runs: Sequence[Run], *, ad
         rows.index_copy_(0, index, picked)
 
 
-def clear(rows: torch.Tensor, runs: Sequence[Run]) -> None:
+def clear(rows: torch.Tensor, runs: Runs) -> None:
     """Set the rows at the `start` of each run to zero."""
     if len(runs) <= _FEW:
         for _, start, count in runs:
@@ -59,17 +59,30 @@ def clear(rows: torch.Tensor, runs: Sequence[Run]) -> None:
         rows.index_fill_(0, _starts(runs, rows.device), 0)
 
 
-def _starts(runs: Sequence[Run], device: torch.device) -> torch.Tensor:
-    return _ranges([(run.start, run.rows) for run in runs], device)
+def _in_slices(runs: Runs, buffer: torch.Tensor) -> bool:
+    return len(runs) <= 1 or (len(runs) <= _FEW and (buffer.nbytes > _SMALL or buffer.device.type != "cpu"))
 
 
-def _offsets(runs: Sequence[Run], device: torch.device) -> torch.Tensor:
-    return _ranges([(run.offset, run.rows) for run in runs], device)
+def _gather_slices(buffer: torch.Tensor, rows: torch.Tensor, runs: Runs) -> None:
+    for offset, start, count in runs:
+        buffer.narrow(0, offset, count).copy_(rows.narrow(0, start, count))
 
 
-def _ranges(spans: Sequence[tuple[int, int]], device: torch.device) -> torch.Tensor:
-    """Return the numbers of all spans (first, count), one after the other."""
-    counts = torch.tensor([count for _, count in spans])
-    ends = torch.cumsum(counts, 0)
-    shifts = torch.tensor([first for first, _ in spans]) - ends + counts
-    return (torch.arange(int(ends[-1])) + torch.repeat_interleave(shifts, counts)).to(device)
+def _starts(runs: Runs, device: torch.device) -> torch.Tensor:
+    return _index(runs, "start", device)
+
+
+def _offsets(runs: Runs, device: torch.device) -> torch.Tensor:
+    return _index(runs, "offset", device)
+
+
+def _index(runs: Runs, field: Literal["start", "offset"], device: torch.device) -> torch.Tensor:
+    """Return the numbers of all rows, run after run."""
+    found = runs.indices.get((field, device))
+    if found is None:
+        counts = torch.tensor([run.rows for run in runs])
+        ends = torch.cumsum(counts, 0)
+        shifts = torch.tensor([getattr(run, field) for run in runs]) - ends + counts
+        index = torch.arange(int(ends[-1])) + torch.repeat_interleave(shifts, counts)
+        found = runs.indices[field, device] = index.to(device)
+    return found

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from hpplan.exchange.copying import gather, scatter
-from hpplan.exchange.packing import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from hpplan.exchange.lockstep import Step
     from hpplan.exchange.memory import Memory
-    from hpplan.exchange.packing import Packing
+    from hpplan.exchange.packing import Packing, Runs
     from hpplan.exchange.transport import Transport
 
 _LOW_PRECISION = (torch.bfloat16, torch.float16)
@@ -34,68 +34,78 @@ class Engine:
         self.memory = memory
         self._divisor = divisor
 
-    def forward(self, payloads: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        """Send my rows; return what I get, `[rows received, width]` for each payload."""
+    def forward(self, payloads: Sequence[torch.Tensor], step: Step | None = None) -> tuple[torch.Tensor, ...]:
+        """Send my rows; return what I get, `[rows received, width]` for each payload.
+
+        `step` is what all ranks of the group take together, None where this rank is alone.
+        """
         first, packing = payloads[0], self.packing
         widths = [payload.shape[1] for payload in payloads]
         buffer = self.memory.empty((packing.received_rows, sum(widths)), first.dtype, first.device)
-        received = torch.split(buffer, widths, 1)
-        for band, payload in zip(received, payloads, strict=True):
-            gather(band[: packing.own_rows], payload, packing.own_runs)
+        received = _bands(buffer, widths)
+        if packing.own_rows:
+            for band, payload in zip(received, payloads, strict=True):
+                gather(band.narrow(0, 0, packing.own_rows), payload, packing.own_runs)
         if packing.route.mode == "tp_variable_all_gather":
             blocks = [
                 buffer.narrow(0, packing.block_offsets[rank], packing.route.output_splits[rank])
                 for rank in packing.order
             ]
-            self.transport.broadcast_each(blocks, "exchanging features")
+            self.transport.broadcast_each(blocks, "exchanging features", step)
         else:
             sent = self._side_by_side(payloads, packing.send_runs)
             self.transport.all_to_all(
-                buffer[packing.own_rows :],
+                buffer.narrow(0, packing.own_rows, packing.received_rows - packing.own_rows),
                 sent,
                 packing.receive_splits,
                 packing.send_splits,
                 "exchanging features",
+                step,
             )
         return received
 
-    def backward(self, gradients: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    def backward(
+        self, gradients: Sequence[torch.Tensor], step: Step | None = None
+    ) -> tuple[torch.Tensor, ...]:
         """Send the gradients of what I received back; return those of my features, for each payload."""
         packing, like = self.packing, gradients[0]
         widths = [gradient.shape[1] for gradient in gradients]
-        runs = [Run(0, packing.own_rows, packing.received_rows - packing.own_rows)]
-        sent = self._side_by_side(gradients, runs)
-        shape = (sum(packing.send_splits), sum(widths))
+        sent = self._side_by_side(gradients, packing.return_runs)
+        shape = (packing.sent_rows, sum(widths))
         arrived = self.memory.empty(shape, like.dtype, like.device)
-        self.transport.all_to_all(
-            arrived, sent, packing.send_splits, packing.receive_splits, "exchanging gradients"
-        )
+        splits = (packing.send_splits, packing.receive_splits)
+        self.transport.all_to_all(arrived, sent, *splits, "exchanging gradients", step)
         receivers = packing.most_receivers
         if packing.in_order and receivers == self._divisor == 1:
-            return torch.split(arrived, widths, 1)
+            return _bands(arrived, widths)
         # A sum of two rounds once, in whatever dtype; longer ones would round once for each receiver.
         rounds = like.dtype in _LOW_PRECISION and (receivers > _EXACT_SUM or self._divisor > 1)
         exact = torch.float32 if rounds else like.dtype
         total = self.memory.empty((packing.bucket_rows, shape[1]), exact, like.device)
         if receivers > 1 or sum(packing.route.input_splits) < packing.bucket_rows:
             total.zero_()
-        for band, gradient in zip(torch.split(total, widths, 1), gradients, strict=True):
+        for band, gradient in zip(_bands(total, widths), gradients, strict=True):
             scatter(band, gradient, packing.own_runs, add=receivers > 1)
         scatter(total, arrived, packing.send_runs, add=receivers > 1)
         if self._divisor > 1:
             total.div_(self._divisor)
-        return torch.split(total.to(like.dtype), widths, 1)
+        return _bands(total.to(like.dtype), widths)
 
-    def _side_by_side(self, bands: Sequence[torch.Tensor], runs: Sequence[Run]) -> torch.Tensor:
+    def _side_by_side(self, bands: Sequence[torch.Tensor], runs: Runs) -> torch.Tensor:
         """Return `runs` of all bands as one contiguous buffer; one run of a lone band as it lies."""
         first = bands[0]
         if len(bands) == len(runs) == 1 and first.is_contiguous():
             return first.narrow(0, runs[0].start, runs[0].rows)
         widths = [band.shape[1] for band in bands]
         sent = self.memory.empty((sum(run.rows for run in runs), sum(widths)), first.dtype, first.device)
-        for part, band in zip(torch.split(sent, widths, 1), bands, strict=True):
+        for part, band in zip(_bands(sent, widths), bands, strict=True):
             gather(part, band, runs)
         return sent
+
+
+def _bands(buffer: torch.Tensor, widths: list[int]) -> tuple[torch.Tensor, ...]:
+    """Return each payload's columns of a buffer."""
+    return (buffer,) if len(widths) == 1 else torch.split(buffer, widths, 1)
 
 
 class Exchanged(torch.autograd.Function):
@@ -109,15 +119,15 @@ class Exchanged(torch.autograd.Function):
     def forward(
         ctx: Any,  # noqa: ANN401 - torch's signature
         engine: Engine,
-        before_backward: Callable[[], None],
+        step: Step | None,
         anchor: torch.Tensor,
         *payloads: torch.Tensor,
     ) -> Any:  # noqa: ANN401 - torch's signature
         """Run the engine forward."""
         del anchor
         ctx.set_materialize_grads(False)
-        ctx.engine, ctx.before_backward = engine, before_backward
-        received = engine.forward(payloads)
+        ctx.engine, ctx.step = engine, step
+        received = engine.forward(payloads, step)
         ctx.like = [(tuple(rows.shape), rows.dtype, rows.device) for rows in received]
         return received
 
@@ -130,19 +140,18 @@ class Exchanged(torch.autograd.Function):
                 torch.zeros(shape, dtype=dtype, device=device) if gradient is None else gradient
                 for gradient, (shape, dtype, device) in zip(gradients, ctx.like, strict=True)
             ]
-            ctx.before_backward()
-            return (None, None, None, *ctx.engine.backward(given))
+            step = None if ctx.step is None else ctx.step.back()
+            return (None, None, None, *ctx.engine.backward(given, step))
 
 
 def exchanged(
     engine: Engine,
-    before_backward: Callable[[], None],
+    step: Step | None,
     anchor: torch.Tensor,
     payloads: Sequence[torch.Tensor],
 ) -> tuple[torch.Tensor, ...]:
-    """Run an engine with its autograd edge, and return what it received.
-
-    `before_backward` makes sure that all ranks are about to run this backward.
-    """
-    received: tuple[torch.Tensor, ...] = Exchanged.apply(engine, before_backward, anchor, *payloads)  # type: ignore[no-untyped-call]
-    return received
+    """Run an engine, and return what it received; with its autograd edge where some rank needs gradients."""
+    received: tuple[torch.Tensor, ...] = Exchanged.apply(engine, step, anchor, *payloads)  # type: ignore[no-untyped-call]
+    if step is None or step.needs_grad:
+        return received
+    return tuple(rows.detach() for rows in received)

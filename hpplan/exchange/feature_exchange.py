@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 import torch.distributed as dist
@@ -12,29 +12,22 @@ from hpplan.errors import HpplanError, UnusableRequest
 from hpplan.exchange.engine import Engine, exchanged
 from hpplan.exchange.faults import PeersFailed
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup
-from hpplan.exchange.lockstep import Kind, Step, digest_prefix
+from hpplan.exchange.lockstep import Alike
 from hpplan.exchange.packing import Packing
-from hpplan.exchange.payloads import Signature, difference, news, signature_of, spelled, tensors
+from hpplan.exchange.payloads import difference, news, signature_of, tensors
 from hpplan.exchange.received import Received
 from hpplan.routing.mesh import parse_mesh
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hpplan.exchange.lockstep import Step
+    from hpplan.exchange.payloads import Signature
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.routes import RoutingTable
 
 ReplicaGrad = Literal["mean", "sum"]
-
-
-class _Agreement(NamedTuple):
-    """What the ranks found out when they agreed."""
-
-    needs_grad: bool
-    """Whether some rank needs gradients."""
-    brings: bytes
-    """Stands for what they bring, and for this, in each step."""
 
 
 class FeatureExchange:
@@ -46,13 +39,13 @@ class FeatureExchange:
 
     Every rank of the group calls it the same number of times, forward and
     backward, also a rank without features and a rank that receives nothing.
-    Before the first rows travel, the ranks agree that all run the same routes
-    and bring the same dtype and widths; when they bring something new, they
-    agree again. Before any rows or gradients travel, they make sure that all
-    are about to send those of the same call, and raise PeersFailed where one
-    is not: it skipped a backward, or runs calls or backwards in another order.
-    A rank whose loss leaves out what it received skips a backward, unless it
-    trains on `received.tie(loss)`.
+    With any rows or gradients, or before them where they are many, each rank
+    says what it is about to do. None is handed anything unless all run the same
+    routes, bring the same dtype and widths, and send those of the same call;
+    they raise PeersFailed where one does not: it has other items, skipped a
+    backward, or runs calls or backwards in another order. A rank whose loss
+    leaves out what it received skips a backward, unless it trains on
+    `received.tie(loss)`. Gradients travel back where some rank needs them.
 
     Calls are told apart by their number and their routes. Where one exchange
     serves many micro-batches, nothing says which of them a call is for: a rank
@@ -72,11 +65,9 @@ class FeatureExchange:
         self.digest = digest
         self.group = group
         self.replica_grad = replica_grad
-        self._agreed: dict[Signature, _Agreement] = {}
-        """For each kind of call that was agreed on, what that means."""
+        self._known: dict[Signature, Alike] = {}
+        """The kinds of call that all ranks have made."""
         self._last: Signature | None = None
-        """The kind of call that was agreed on last; None before the first."""
-        self._routes = digest_prefix(digest)
         self._anchor = torch.zeros((), requires_grad=True)
         divisor = route.copies if replica_grad == "mean" else 1
         packing = Packing(route, _order(route, group.global_ranks))
@@ -171,38 +162,40 @@ class FeatureExchange:
     def _call(self, features: torch.Tensor | Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         payloads, problem = tensors(features)
         problem = problem or self._problem(payloads)
-        if len(self.route.group_ranks) > 1:
-            step, needs_grad = self._step_together(payloads, problem)
-            return self._run(payloads, step, needs_grad=needs_grad)
         if problem is not None:
             self.group.ledger.refuse(problem)
-        return self._run(payloads, None, needs_grad=torch.is_grad_enabled())
+        if len(self.route.group_ranks) > 1:
+            return self._run_together(payloads)
+        return tuple(payloads) if self._engine.packing.in_order else self._run(payloads, None)
 
     def agree_again(self) -> None:
-        """Have the next call agree anew; every rank of the group calls this.
+        """Return at once: in each call ranks find out by themselves whether one has thawed its encoder.
 
-        Needed where the ranks cannot tell by themselves that something
-        changed: when a frozen encoder is thawed, a rank without features
-        does not see it.
+        Trainers that call this need not.
         """
-        self._agreed.clear()
 
-    def _run(
-        self, payloads: Sequence[torch.Tensor], step: Step | None, *, needs_grad: bool
-    ) -> tuple[torch.Tensor, ...]:
+    def _run_together(self, payloads: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """Run the call in which all ranks of the group take part."""
+        signature = signature_of(payloads)
+        alike = self._known.get(signature)
+        if alike is None:
+            alike = self._alike(signature, new=True)
+        wants_grad = torch.is_grad_enabled() and any(payload.requires_grad for payload in payloads)
+        received = self._run(payloads, self.group.lockstep.call(alike, wants_grad=wants_grad))
+        if signature not in self._known:
+            self._known[signature] = self._alike(signature, new=False)
+        self._last = signature
+        return received
+
+    def _alike(self, signature: Signature, *, new: bool) -> Alike:
+        surprise = news(signature, self._last) if new and self._last is not None else ""
+        return Alike(self.digest, self.replica_grad, signature, surprise, first=new and self._last is None)
+
+    def _run(self, payloads: Sequence[torch.Tensor], step: Step | None) -> tuple[torch.Tensor, ...]:
         """Run the collective of a step that all ranks take; without one, this rank is alone."""
-        engine = self._engine
-        if step is None and engine.packing.in_order:
-            return tuple(payloads)
-        if not needs_grad:
-            with torch.no_grad():
-                return engine.forward(payloads)
-
-        def before_backward() -> None:
-            if step is not None:
-                self.group.lockstep.take(step._replace(kind=Kind.GRADIENTS), "exchanging gradients")
-
-        return exchanged(engine, before_backward, self._anchor, payloads)
+        if torch.is_grad_enabled():
+            return exchanged(self._engine, step, self._anchor, payloads)
+        return self._engine.forward(payloads, step)
 
     def _problem(self, payloads: Sequence[torch.Tensor]) -> str | None:
         """Return what is wrong with the features of this rank, None where they are right."""
@@ -218,51 +211,6 @@ class FeatureExchange:
             devices = " or ".join(self.group.device_types)
             return f"the features are on {first.device}, and the process group exchanges on {devices}"
         return None
-
-    def _step_together(self, payloads: Sequence[torch.Tensor], problem: str | None) -> tuple[Step, bool]:
-        """Have all ranks take this call's step, and agree first where something is new.
-
-        Return the step, and whether gradients will travel back.
-        """
-        ledger, lockstep = self.group.ledger, self.group.lockstep
-        lockstep.calls += 1
-        if problem is not None and self._last is not None:
-            ledger.refuse(problem)
-        wants_grad = torch.is_grad_enabled() and any(payload.requires_grad for payload in payloads)
-        signature = signature_of(payloads) if problem is None else None
-        agreement = self._agreed.get(signature) if signature is not None else None
-        if agreement is not None and (agreement.needs_grad or not wants_grad):
-            step = Step(self._routes, agreement.brings, lockstep.calls, Kind.FEATURES)
-            lockstep.take(step, "exchanging features")
-            return step, agreement.needs_grad
-        surprise = None
-        if signature is not None and self._last is not None:
-            surprise = f"rank {ledger.rank} {news(signature, self._last, again=not self._agreed)}"
-        step = Step(self._routes, b"", lockstep.calls, Kind.AGREEING)
-        lockstep.take(step, "agreeing on the exchange", surprise)
-        needs_grad = self._agree(signature, problem, wants_grad=wants_grad)
-        assert signature is not None
-        what = spelled(signature) + (", with gradients" if needs_grad else "")
-        brings = lockstep.short(what)
-        self._agreed[signature] = _Agreement(needs_grad, brings)
-        self._last = signature
-        return step._replace(brings=brings), needs_grad
-
-    def _agree(self, signature: Signature | None, problem: str | None, *, wants_grad: bool) -> bool:
-        note = {
-            "digest": self.digest,
-            "replica_grad": self.replica_grad,
-            "brings": "nothing that can be sent" if signature is None else spelled(signature),
-            "grad": wants_grad,
-        }
-        if problem is not None:
-            note["fault"] = problem
-        notes = self.group.agree(note, "agreeing on the exchange")
-        same = self.group.require_same
-        same(notes, "digest", "has other routes than rank {first}: digests {theirs:.19}… and {ours:.19}…")
-        same(notes, "replica_grad", "has replica_grad {theirs!r}, and rank {first} {ours!r}")
-        same(notes, "brings", "brings {theirs}, and rank {first} {ours}")
-        return any(said["grad"] for said in notes)
 
 
 def _group(group: ExchangeGroup | dist.ProcessGroup | None, mesh: Mesh, timeout: float) -> ExchangeGroup:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import weakref
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -41,9 +40,6 @@ T = TypeVar("T")
 
 _GROUPING = "making their exchange group"
 
-_NOTE_BYTES = 1024
-"""Fixed size of what each rank says in an agreement, so that no size needs agreeing first."""
-
 DEFAULT_TIMEOUT = 300.0
 """Seconds. A straggler may be late by this much before it counts as lost."""
 
@@ -72,7 +68,7 @@ class ExchangeGroup:
         """The group's ranks in the whole job, in the order of the process group."""
         return tuple(dist.get_process_group_ranks(self.process_group))
 
-    @property
+    @cached_property
     def device_types(self) -> tuple[str, ...]:
         """Where tensors that this group exchanges can be."""
         return _device_types(self.process_group)
@@ -131,37 +127,6 @@ class ExchangeGroup:
         if own:
             weakref.finalize(made, ledger.close)
         return made
-
-    def agree(self, note: dict[str, Any], doing: str) -> list[dict[str, Any]]:
-        """Exchange one small note with every rank of the group; return all, in group order.
-
-        Raises PeersFailed on every rank when one brings a `fault`, or runs
-        another hpplan.
-        """
-        text = json.dumps({"version": __version__, **note}, separators=(",", ":")).encode()
-        if len(text) > _NOTE_BYTES:
-            note = {"fault": str(note.get("fault", "its note is too long"))[: _NOTE_BYTES // 2]}
-            text = json.dumps({"version": __version__, **note}).encode()
-        spoken = self.transport.gather_notes(text.ljust(_NOTE_BYTES), self.notes_group, doing)
-        notes = [json.loads(said) for said in spoken]
-        for rank, said in zip(self.global_ranks, notes, strict=True):
-            if said.get("fault"):
-                self.fail(f"rank {rank}: {said['fault']}")
-        self.require_same(notes, "version", "runs hpplan {theirs}, and rank {first} runs {ours}")
-        return notes
-
-    def require_same(self, notes: list[dict[str, Any]], key: str, message: str) -> None:
-        """Fail on every rank where the notes differ in `key`; name the first rank that differs."""
-        found = odd_one([json.dumps(said.get(key)) for said in notes])
-        if found is not None:
-            odd, usual = found
-            theirs, ours = (notes[one].get(key) for one in found)
-            text = message.format(theirs=theirs, ours=ours, first=self.global_ranks[usual])
-            self.fail(f"rank {self.global_ranks[odd]} {text}")
-
-    def fail(self, reason: str) -> None:
-        """Break off for a reason that every rank has found out by itself."""
-        self.ledger.fail(self.ledger.declare(reason))
 
 
 def _check_timeout(timeout: object) -> None:
@@ -226,8 +191,12 @@ def _joined(ranks: Sequence[int], timeout: float) -> Ledger:
     )
     ledger = Ledger(Post(connect), ranks, rank, timeout, terms)
     try:
-        ledger.set(f"joined/{rank}", "")
-        ledger.collect("joined", "make its exchange group")
+        ledger.set(f"joined/{rank}", __version__)
+        versions = ledger.collect("joined", "make its exchange group")
+        if (found := odd_one(versions)) is not None:
+            odd, usual = (f"rank {ranks[at]} runs" for at in found)
+            theirs, ours = (versions[at] for at in found)
+            ledger.fail(ledger.declare(f"{odd} hpplan {theirs}, and {usual} {ours}"))
     except PeersFailed:
         ledger.close()
         raise

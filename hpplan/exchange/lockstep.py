@@ -1,130 +1,173 @@
-"""What every rank says before rows or gradients travel, so that no two take different steps."""
+"""What every rank says with the rows or gradients that it sends, so that no two take different steps."""
 
 from __future__ import annotations
 
+import json
 import struct
 from enum import IntEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import torch.distributed as dist
 
+from hpplan.exchange.letters import NOTE_BYTES, Letters
 from hpplan.exchange.majority import odd_one
+from hpplan.exchange.payloads import spelled
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import torch
+
     from hpplan.exchange.ledger import Ledger
+    from hpplan.exchange.payloads import Signature
     from hpplan.exchange.transport import Transport
 
-_FORM = struct.Struct("<8s8sIB3x")
-"""Digest, brings, call, kind: the same size in every step, so that any two can meet."""
+_FORM = struct.Struct("<16sQBB")
+"""Stamp, call, kind, flags; what is the same for all ranks comes before the flags."""
+
+_FLAGS_AT = _FORM.size - 1
+_NEEDS_GRAD = 1
+_CARRIED = 2
 
 _ORDER = (
     "every rank must call the same exchanges, and run their backwards, in the same order, "
     "and tie(loss) in what its loss leaves out"
 )
 
+_SHOWN = len("sha256:") + 12
+"""Characters of a digest that a message shows."""
+
 
 class Kind(IntEnum):
-    """What a rank is about to do."""
+    """What a rank is sending."""
 
-    AGREEING = 0
     FEATURES = 1
     GRADIENTS = 2
 
 
-_DOING = {
-    Kind.AGREEING: "agrees on the exchange in",
-    Kind.FEATURES: "is sending features of",
-    Kind.GRADIENTS: "is sending gradients of",
-}
+class Alike:
+    """What all ranks must do alike in a call, and its backward."""
 
-
-class Step(NamedTuple):
-    """One step of one rank: sending the features, or the gradients, of a call, or agreeing before it."""
-
-    digest: bytes
-    """The first bytes of the digest of the routes."""
-    brings: bytes
-    """The first bytes of a digest of dtype, widths and whether gradients travel."""
-    call: int
-    kind: Kind
+    def __init__(
+        self, routes: str, replica_grad: str, signature: Signature, news: str = "", *, first: bool
+    ) -> None:
+        """Take what can be said about a call; `news` says why this rank may be the odd one."""
+        exact = sha256(repr(signature).encode()).hexdigest()
+        self.stamp = sha256(f"{routes} {replica_grad} {exact}".encode()).digest()[:16]
+        brings = {"brings": spelled(signature)[:200], "exact": exact, "news": news[:300]}
+        said = {"routes": routes, "replica_grad": replica_grad, **brings, "first": first}
+        text = json.dumps(said, ensure_ascii=False).encode()
+        self.text = text.ljust(NOTE_BYTES - _FORM.size)
+        self.apart = False
+        """Whether some rank's rows are known to be too many for letters."""
 
 
 class Lockstep:
     """Lets the ranks of a group take a step together, or none of them.
 
-    The calls of a group are counted, over all its exchanges. What is sent is
-    of one size, whatever the step, so that it cannot be mistaken; payload
-    collectives of different steps would fill each other's buffers, or abort
-    the process.
+    The calls of a group are counted, over all its exchanges. Notes travel in
+    letters, which meet whatever step each rank takes; payload collectives of
+    different steps would fill each other's buffers, or abort the process.
     """
 
     def __init__(self, notes_group: dist.ProcessGroup, ledger: Ledger, transport: Transport) -> None:
         """Count from the group's first call."""
         self.calls = 0
-        self._notes_group = notes_group
+        self.letters = Letters(notes_group, transport)
+        self._ranks = dist.get_process_group_ranks(notes_group)
         self._ledger = ledger
-        self._transport = transport
-        self._spelled: dict[bytes, str] = {}
 
-    def short(self, text: str) -> bytes:
-        """Return what stands for a text in a step; failures can spell it on every rank that knows it."""
-        found = sha256(text.encode()).digest()[:8]
-        self._spelled[found] = text
-        return found
-
-    def take(self, step: Step, doing: str, news: str | None = None) -> None:
-        """Return once every rank of the group is about to take this step.
-
-        Raises PeersFailed on every rank where one is about to take another.
-        `news` says, for the others, why this rank may be the one.
-        """
+    def call(self, alike: Alike, *, wants_grad: bool) -> Step:
+        """Return the first step of this rank's next call."""
         self._ledger.require_whole()
-        if news is not None:
-            self._ledger.set(self._news(self._ledger.rank, step.call), news)
-        mine = _FORM.pack(*step)
-        said = self._transport.gather_notes(mine, self._notes_group, doing)
-        if any(one != mine for one in said):
-            self._compare([_read(one) for one in said])
+        self.calls += 1
+        return Step(self, alike, Kind.FEATURES, self.calls, wants_grad=wants_grad)
 
-    def _compare(self, steps: list[Step]) -> None:
-        ranks = dist.get_process_group_ranks(self._notes_group)
-        if {step.kind for step in steps} == {Kind.AGREEING} and len({step.call for step in steps}) == 1:
-            # What they bring, and whether that is the same, is what they are about to tell.
-            return
-        for rank, step in zip(ranks, steps, strict=True):
-            news = self._ledger.read(self._news(rank, step.call)) if step.kind is Kind.AGREEING else None
-            if news is not None:
-                self._fail(news)
-        found = odd_one(steps)
-        assert found is not None
-        (step, first), (rank, usual) = [steps[at] for at in found], [ranks[at] for at in found]
-        if (step.kind, step.call) != (first.kind, first.call):
-            others = f"rank {usual} {_DOING[first.kind]} its call {first.call}"
-            self._fail(f"rank {rank} {_DOING[step.kind]} its call {step.call}, and {others}; {_ORDER}")
-        what = f"rank {rank} {_DOING[step.kind]} its call {step.call}"
-        if step.digest != first.digest:
-            digests = f"digests {_shown(step.digest)} and {_shown(first.digest)}"
-            self._fail(f"{what} by other routes than rank {usual}: {digests}; {_ORDER}")
-        theirs, ours = (self._spelled.get(one.brings, "something else") for one in (step, first))
-        self._fail(f"{what} and brings {theirs}, and rank {usual} {ours}")
+    def compare(self) -> list[int]:
+        """Return the flags of all ranks' last notes; raise PeersFailed where they are not of one step."""
+        mine, *_ = heads = self.letters.notes(0, _FORM.size)
+        if any(head[:_FLAGS_AT] != mine[:_FLAGS_AT] for head in heads):
+            self._fail(_difference(self._ranks, [_read(note) for note in self.letters.notes(0, NOTE_BYTES)]))
+        return [head[_FLAGS_AT] for head in heads]
 
     def _fail(self, reason: str) -> NoReturn:
         self._ledger.fail(self._ledger.declare(reason))
 
-    def _news(self, rank: int, call: int) -> str:
-        return f"news/{rank}/{call}"
+
+class Step:
+    """One step of one rank: sending the features, or the gradients, of a call."""
+
+    def __init__(self, lockstep: Lockstep, alike: Alike, kind: Kind, call: int, *, wants_grad: bool) -> None:
+        """Know what the rank is about to do."""
+        self.needs_grad = wants_grad
+        """Whether some rank needs gradients, as far as is known."""
+        self._lockstep = lockstep
+        self._alike = alike
+        self._kind = kind
+        self._call = call
+
+    def back(self) -> Step:
+        """Return the step of the call's backward."""
+        return Step(self._lockstep, self._alike, Kind.GRADIENTS, self._call, wants_grad=False)
+
+    def take(self, leaving: Sequence[torch.Tensor], arriving: Sequence[torch.Tensor], doing: str) -> bool:
+        """Return once every rank has sent its note of this step, whether the rows came with it.
+
+        Rows are bytes to and from each rank on CPUs; none where they cannot
+        come along. Raises PeersFailed on every rank where one takes another step.
+        """
+        letters, alike = self._lockstep.letters, self._alike
+        carried = bool(leaving) and not alike.apart and letters.have_room(leaving, arriving)
+        flags = _NEEDS_GRAD * self.needs_grad + _CARRIED * carried
+        head = _FORM.pack(alike.stamp, self._call, self._kind, flags)
+        letters.exchange(head + alike.text, leaving if carried else None, doing)
+        said = self._lockstep.compare()
+        self.needs_grad = any(flags & _NEEDS_GRAD for flags in said)
+        alike.apart = not all(flags & _CARRIED for flags in said)
+        if not alike.apart:
+            letters.take_out(leaving, arriving)
+        return not alike.apart
 
 
-def digest_prefix(digest: str) -> bytes:
-    """Return the first eight bytes of a digest such as `sha256:12ab…`; zeros stand for what it lacks."""
-    return bytes.fromhex(digest.partition(":")[2][:16].ljust(16, "0"))
+class _Said(NamedTuple):
+    kind: Kind
+    call: int
+    alike: dict[str, Any]
+
+    @property
+    def doing(self) -> str:
+        what = "features" if self.kind is Kind.FEATURES else "gradients"
+        return f"is sending {what} of its call {self.call}"
 
 
-def _read(said: bytes) -> Step:
-    digest, brings, call, kind = _FORM.unpack(said)
-    return Step(digest, brings, call, Kind(kind))
+def _read(note: bytes) -> _Said:
+    _, call, kind, _ = _FORM.unpack_from(note)
+    return _Said(Kind(kind), call, json.loads(note[_FORM.size :]))
 
 
-def _shown(digest: bytes) -> str:
-    return f"sha256:{digest.hex()[:12]}…"
+def _difference(ranks: Sequence[int], said: Sequence[_Said]) -> str:
+    """Return what is wrong where ranks take different steps, naming the odd one."""
+    if (found := odd_one([(one.kind, one.call) for one in said])) is not None:
+        odd, usual = found
+        steps = f"rank {ranks[odd]} {said[odd].doing}, and rank {ranks[usual]} {said[usual].doing}"
+        return f"{steps}; {_ORDER}"
+    for key in ("routes", "replica_grad", "exact"):
+        if (found := odd_one([one.alike[key] for one in said])) is not None:
+            break
+    assert found is not None
+    odd, usual = found
+    (theirs, ours), first = (said[at].alike for at in found), all(said[at].alike["first"] for at in found)
+    what = "" if first else f"{said[odd].doing} "
+    if key == "routes":
+        how = "has" if first else f"{what}by"
+        digests = f"digests {theirs[key][:_SHOWN]}… and {ours[key][:_SHOWN]}…"
+        text = f"{how} other routes than rank {ranks[usual]}: {digests}"
+        return f"rank {ranks[odd]} {text}" + ("" if first else f"; {_ORDER}")
+    if key == "replica_grad":
+        return f"rank {ranks[odd]} has {key} {theirs[key]!r}, and rank {ranks[usual]} {ours[key]!r}"
+    for rank, one in zip(ranks, said, strict=True):
+        if one.alike["news"]:
+            return f"rank {rank} {one.alike['news']}"
+    and_brings = "brings" if first else f"{what}and brings"
+    return f"rank {ranks[odd]} {and_brings} {theirs['brings']}, and rank {ranks[usual]} {ours['brings']}"

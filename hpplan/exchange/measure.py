@@ -99,7 +99,7 @@ class _Clock:
         # A reduction between CPUs: torch's barrier would take the accelerator's backend.
         arrived = torch.zeros(1)
         collective = partial(dist.all_reduce, arrived, group=self._together)
-        self._transport.run([collective], [arrived], "starting an iteration together")
+        self._transport.run([collective], arrived.device, "starting an iteration together")
         start = time.perf_counter()
         result = action()
         self._synchronize()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import mmap
-import sys
 import threading
+import weakref
 from typing import TYPE_CHECKING
 
 import torch
@@ -28,15 +28,13 @@ class Memory:
 
     Touching fresh pages takes longer than the collective that fills them. A
     mapping is used again only when no tensor lives in it any more, however it
-    was reached: every storage holds a reference to its mapping, and the
-    mapping's reference count tells.
+    was reached: every storage holds the view of the mapping that it was made
+    of, and when a view ends, its mapping is free.
     """
 
     def __init__(self) -> None:
         """Hold nothing yet."""
-        self._mappings: list[mmap.mmap] = [mmap.mmap(-1, mmap.PAGESIZE)]
-        self._unused = self._holders(0)
-        self._mappings.clear()
+        self._free: list[mmap.mmap] = []
         self._lock = threading.Lock()
 
     def empty(self, shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
@@ -46,20 +44,20 @@ class Memory:
             return torch.empty(tuple(shape), dtype=dtype, device=device)
         with self._lock:
             mapping = self._free_mapping(size)
-        return torch.frombuffer(mapping, dtype=dtype, count=math.prod(shape)).view(tuple(shape))
+        view = memoryview(mapping)
+        # It may end at any moment, in any thread, so it must not wait for the lock.
+        weakref.finalize(view, self._free.append, mapping).atexit = False
+        return torch.frombuffer(view, dtype=dtype, count=math.prod(shape)).view(tuple(shape))
 
     def _free_mapping(self, size: int) -> mmap.mmap:
-        free = [index for index in range(len(self._mappings)) if self._holders(index) == self._unused]
-        fitting = [index for index in free if size <= len(self._mappings[index]) <= 2 * size]
+        """Take a mapping that is free and fits, or make one."""
+        fitting = [one for one in self._free if size <= len(one) <= 2 * size]
         if fitting:
-            return self._mappings[min(fitting, key=lambda index: len(self._mappings[index]))]
-        for index in reversed(free[: max(0, len(free) - _MOST_FREE + 1)]):
-            del self._mappings[index]
-        self._mappings.append(mmap.mmap(-1, size + size // _SLACK, flags=_PRIVATE))
-        return self._mappings[-1]
-
-    def _holders(self, index: int) -> int:
-        return sys.getrefcount(self._mappings[index])
+            found = min(fitting, key=len)
+            self._free.remove(found)
+            return found
+        del self._free[: -(_MOST_FREE - 1)]
+        return mmap.mmap(-1, size + size // _SLACK, flags=_PRIVATE)
 
 
 _PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS

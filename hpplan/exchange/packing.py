@@ -6,7 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +20,15 @@ class Run(NamedTuple):
     offset: int
     start: int
     rows: int
+
+
+class Runs(list[Run]):
+    """Runs of rows, with room for what whoever copies them works out once."""
+
+    def __init__(self, runs: Iterable[Run] = ()) -> None:
+        """Hold these runs."""
+        super().__init__(runs)
+        self.indices: dict[tuple[str, object], Any] = {}
 
 
 class Record(NamedTuple):
@@ -103,15 +112,25 @@ class Packing:
         return 0 if self.in_order else self.route.input_splits[self._own]
 
     @cached_property
-    def own_runs(self) -> list[Run]:
+    def own_runs(self) -> Runs:
         """Where those own rows come from."""
-        return [] if self.in_order else self._blocks[self._own]
+        return Runs([] if self.in_order else self._blocks[self._own])
 
     @cached_property
-    def send_runs(self) -> list[Run]:
+    def send_runs(self) -> Runs:
         """Where the rows of the send buffer come from."""
         others = self.order if self.in_order else [rank for rank in self.order if rank != self._own]
-        return _joined(self._blocks, others)
+        return Runs(_joined(self._blocks, others))
+
+    @cached_property
+    def sent_rows(self) -> int:
+        """Rows of the send buffer."""
+        return sum(self.send_splits)
+
+    @cached_property
+    def return_runs(self) -> Runs:
+        """Where gradients lie that go back to other ranks."""
+        return Runs([Run(0, self.own_rows, self.received_rows - self.own_rows)])
 
     @cached_property
     def most_receivers(self) -> int:
@@ -146,13 +165,13 @@ class Packing:
         )
 
     @cached_property
-    def owned_runs(self) -> list[Run]:
+    def owned_runs(self) -> Runs:
         """Buffer rows whose token the rank owns; `start` is the flat position in its local sequence.
 
         Flat positions are `batch_index * local_length + local position`.
         """
         starts, shifts = self._shifts()
-        runs: list[Run] = []
+        runs = Runs()
         for offset, rows, start in self.route.position_runs:
             if start >= 0:
                 _append(runs, Run(offset + shifts[bisect_right(starts, offset) - 1], start, rows))

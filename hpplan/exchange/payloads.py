@@ -17,7 +17,7 @@ _SHOWN = 8
 class Signature(NamedTuple):
     """What all ranks must bring alike, in one kind of call."""
 
-    dtype: str
+    dtype: torch.dtype
     widths: tuple[int, ...]
     device: str
     grad_mode: bool
@@ -47,13 +47,12 @@ def peculiarity(tensor: torch.Tensor) -> str | None:
 
 def difference(name: str, payload: torch.Tensor, first: torch.Tensor, rows: int) -> str | None:
     """Return what keeps a payload, called `name`, from travelling with the first; None where nothing."""
-    shape = list(payload.shape)
-    if payload.ndim != 2 or 0 in shape[1:]:  # noqa: PLR2004 - rows, width
-        return f"{name} have shape {shape}, and the exchange needs [rows, width]"
+    if payload.ndim != 2 or not payload.shape[1]:  # noqa: PLR2004 - rows, width
+        return f"{name} have shape {list(payload.shape)}, and the exchange needs [rows, width]"
     if (problem := peculiarity(payload)) is not None:
         return f"{name} cannot be sent: {problem}"
-    if shape[0] != rows:
-        return f"{name} have {shape[0]} rows, and the rank's bucket has {rows}"
+    if len(payload) != rows:
+        return f"{name} have {len(payload)} rows, and the rank's bucket has {rows}"
     if payload.dtype != first.dtype:
         return f"{name} has dtype {_name(payload.dtype)}, and payload 0 {_name(first.dtype)}"
     if payload.device != first.device:
@@ -65,30 +64,25 @@ def signature_of(payloads: Sequence[torch.Tensor]) -> Signature:
     """Return the kind of call that has these payloads."""
     first = payloads[0]
     widths = tuple(payload.shape[1] for payload in payloads)
-    return Signature(_name(first.dtype), widths, first.device.type, torch.is_grad_enabled())
+    return Signature(first.dtype, widths, first.device.type, torch.is_grad_enabled())
 
 
 def spelled(signature: Signature) -> str:
     """Return a kind of call in words."""
     mode = "" if signature.grad_mode else " without grad mode"
-    return f"{signature.dtype} on {signature.device}, {_shown(signature.widths)}{mode}"
+    return f"{_name(signature.dtype)} on {signature.device}, {_shown(signature.widths)}{mode}"
 
 
-def news(now: Signature, agreed: Signature, *, again: bool) -> str:
-    """Return what a rank does that may not have been agreed on, for ranks that did not expect it."""
-    if again:
-        return "called agree_again() before this call, and other ranks did not; every rank must"
-    freezing = "; call agree_again() on every rank when an encoder is frozen or thawed"
-    if now == agreed:
-        return f"brings features that require grad, and that none do was agreed{freezing}"
-    if now.grad_mode != agreed.grad_mode:
+def news(now: Signature, before: Signature) -> str:
+    """Return what a rank does for the first time, for ranks that did not expect it."""
+    if now.grad_mode != before.grad_mode:
         modes = ("in grad mode", "without grad mode")
         ours, theirs = modes if now.grad_mode else modes[::-1]
         return f"calls {ours}, and {theirs} was agreed; every rank must call in the same mode"
     pairs = [
-        (now.dtype, agreed.dtype),
-        (f"features on {now.device}", f"on {agreed.device}"),
-        (_shown(now.widths), _shown(agreed.widths)),
+        (_name(now.dtype), _name(before.dtype)),
+        (f"features on {now.device}", f"on {before.device}"),
+        (_shown(now.widths), _shown(before.widths)),
     ]
     differing = [pair for pair in pairs if pair[0].removeprefix("features ") != pair[1]]
     return "brings {}, and {} was agreed".format(*(", ".join(side) for side in zip(*differing, strict=True)))

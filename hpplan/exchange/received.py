@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hpplan.exchange.group import ExchangeGroup
-    from hpplan.exchange.packing import Packing, Run
+    from hpplan.exchange.packing import Packing, Runs
 
 
 class ReceivedRecord(NamedTuple):
@@ -112,7 +112,7 @@ class _Merged(torch.autograd.Function):
         ctx: Any,  # noqa: ANN401 - torch's signature
         embeds: torch.Tensor,
         rows: torch.Tensor,
-        runs: Sequence[Run],
+        runs: Runs,
         add: bool,
         group: ExchangeGroup,
     ) -> torch.Tensor:

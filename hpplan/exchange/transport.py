@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import time
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hpplan.exchange.ledger import Ledger
+    from hpplan.exchange.lockstep import Step
 
 _GLANCE = 50e-6
 """Seconds between two looks at a device's collective."""
 
 _LETTING_GO = 0.1
-"""Seconds for which a thread of torch is waited for that still holds tensors; it takes microseconds."""
+"""Seconds that torch's threads have at exit; one of them takes microseconds after its collective."""
 
 _LOOK = seconds(0.2)
 """How long a rank waits between two looks at the ledger. Completion ends the wait at once."""
@@ -40,6 +42,7 @@ class Transport:
         self.watches_devices = False
         """Whether to wait for accelerators here too, rather than when somebody reads the result."""
         self.calls = 0
+        _let_go_at_exit()
 
     def all_to_all(
         self,
@@ -48,22 +51,30 @@ class Transport:
         output_splits: Sequence[int],
         input_splits: Sequence[int],
         doing: str,
+        step: Step | None = None,
     ) -> None:
-        """Send rows `sent`, split by receiver, and fill `received`, split by sender. Both contiguous."""
+        """Send rows `sent`, split by receiver, and fill `received`, split by sender. Both contiguous.
+
+        First, or at once, all ranks take the step that this belongs to, if any.
+        """
         self.calls += 1
         arriving, leaving = _as_bytes(received), _as_bytes(sent)
+        if step is not None and step.take(
+            *(_parts(leaving, input_splits), _parts(arriving, output_splits)), doing
+        ):
+            return
         splits = (list(output_splits), list(input_splits))
         collective = partial(dist.all_to_all_single, arriving, leaving, *splits, group=self.process_group)
-        self.run([collective], [arriving, leaving], doing)
+        self.run([collective], arriving.device, doing)
 
     def connect(self, device: torch.device) -> None:
         """Send one byte to every rank."""
         one = torch.ones(dist.get_world_size(self.process_group), dtype=torch.uint8, device=device)
         other = torch.empty_like(one)
         collective = partial(dist.all_to_all_single, other, one, group=self.process_group)
-        self.run([collective], [other, one], "connecting")
+        self.run([collective], device, "connecting")
 
-    def broadcast_each(self, slots: Sequence[torch.Tensor], doing: str) -> None:
+    def broadcast_each(self, slots: Sequence[torch.Tensor], doing: str, step: Step | None = None) -> None:
         """Fill slot r on every rank with what rank r has in it; empty slots cost nothing.
 
         A ragged all-gather: gloo refuses uneven slots, and padding even ones
@@ -71,40 +82,25 @@ class Transport:
         """
         self.calls += 1
         group = self.process_group
-        roots = [dist.get_global_rank(group, rank) for rank, slot in enumerate(slots) if slot.numel()]
-        lent = [_as_bytes(slot) for slot in slots if slot.numel()]
+        blocks = [_as_bytes(slot) for slot in slots]
+        flat = [block.view(-1) for block in blocks] if blocks[0].device.type == "cpu" else []
+        mine = flat[dist.get_rank(group) :][:1]
+        if step is not None and step.take(mine * len(flat), flat, doing):
+            return
         broadcasts = [
-            partial(dist.broadcast, rows, root, group=group) for rows, root in zip(lent, roots, strict=True)
+            partial(dist.broadcast, block, dist.get_global_rank(group, rank), group=group)
+            for rank, block in enumerate(blocks)
+            if block.numel()
         ]
-        self.run(broadcasts, lent, doing)
+        self.run(broadcasts, blocks[0].device, doing)
 
-    def gather_notes(self, mine: bytes, notes_group: dist.ProcessGroup, doing: str) -> list[bytes]:
-        """Return the notes of all ranks, by rank in the group; all have the same size."""
-        note = torch.frombuffer(bytearray(mine), dtype=torch.uint8)
-        notes = torch.empty(dist.get_world_size(notes_group) * len(mine), dtype=torch.uint8)
-        slots = list(torch.split(notes, len(mine)))
-        self.run([partial(dist.all_gather, slots, note, group=notes_group)], [*slots, note], doing)
-        spoken = bytes(notes.tolist())
-        return [spoken[at : at + len(mine)] for at in range(0, len(spoken), len(mine))]
-
-    def run(
-        self, collectives: Sequence[Callable[..., dist.Work]], lent: Sequence[torch.Tensor], doing: str
-    ) -> None:
+    def run(self, collectives: Sequence[Callable[..., dist.Work]], device: torch.device, doing: str) -> None:
         """Run collectives at once; raise PeersFailed on every rank once one cannot finish.
 
-        `lent` are the tensors they were given, made for them alone. On an
-        accelerator this orders the stream, as torch does, and returns, unless
-        `watches_devices`.
+        On an accelerator this orders the stream, as torch does, and returns,
+        unless `watches_devices`.
         """
-        if not lent:
-            return
-        device = lent[0].device
-        self._wait([collective(async_op=True) for collective in collectives], device, doing)
-        if device.type == "cpu":
-            _await_return(lent)
-
-    def _wait(self, works: Sequence[dist.Work], device: torch.device, doing: str) -> None:
-        for work in works:
+        for work in [collective(async_op=True) for collective in collectives]:
             if device.type != "cpu" and not self.watches_devices:
                 work.wait()
                 continue
@@ -115,25 +111,15 @@ class Transport:
                     self.ledger.break_off(doing)
 
 
-def _await_return(lent: Sequence[torch.Tensor]) -> None:
-    """Wait until torch's threads have let go of tensors, so that Python is the last to hold them.
+@cache
+def _let_go_at_exit() -> None:
+    """Give torch's threads time to let go of tensors before the interpreter ends.
 
     A thread that drops the last reference to a tensor that Python knew waits
     for the interpreter's lock; where the interpreter ends meanwhile, that
     aborts the process ("terminate called without an active exception").
     """
-    deadline = time.monotonic() + _LETTING_GO
-    while any(_held_by_torch(one) for one in lent) and time.monotonic() < deadline:
-        time.sleep(_GLANCE)
-
-
-def _held_by_torch(tensor: torch.Tensor) -> bool:
-    """Whether others than Python refer to a tensor, as `torch.utils.swap_tensors` finds out.
-
-    There is no public name for that. A torch without this one is not waited for.
-    """
-    count: Callable[[], int] | None = getattr(tensor, "_use_count", None)
-    return count is not None and count() > 1
+    atexit.register(time.sleep, _LETTING_GO)
 
 
 def _finished(work: dist.Work, device: torch.device, ledger: Ledger, doing: str) -> bool:
@@ -163,6 +149,14 @@ def _waited(work: dist.Work) -> str | None:
     except RuntimeError as error:
         return first_line(error)
     return None
+
+
+def _parts(rows: torch.Tensor, splits: Sequence[int]) -> Sequence[torch.Tensor]:
+    """Return rows that are bytes on CPUs as one part for each rank, and others not at all."""
+    if rows.device.type != "cpu":
+        return ()
+    width = rows.shape[1]
+    return rows.view(-1).split_with_sizes([count * width for count in splits])
 
 
 def _as_bytes(rows: torch.Tensor) -> torch.Tensor:

@@ -68,29 +68,21 @@ def empty_receiver(rank: int) -> Any:  # noqa: ANN401
 
 
 def frozen_then_thawed(rank: int) -> Any:  # noqa: ANN401
-    """Count collectives of a frozen encoder, then thaw it on all ranks with agree_again()."""
+    """Count collectives of a frozen encoder, then thaw it on rank 0, which rank 1 cannot see."""
     exchange = make_exchange(CROSSING)
     features = make_features(exchange, "float32", 3)
     weight = _embeds(exchange, requires_grad=True)
     exchange(features).merge_into(weight).sum().backward()
     frozen = exchange.group.transport.calls
-    exchange.agree_again()
-    features.requires_grad_(rank == 0)
+    if rank == 0:
+        exchange.agree_again()
+        features.requires_grad_()
     exchange(features).merge_into(weight).sum().backward()
     return (
         frozen,
         exchange.group.transport.calls,
         None if features.grad is None else float(features.grad.sum()),
     )
-
-
-def thawed_unnoticed(rank: int) -> Any:  # noqa: ANN401
-    """Thaw the encoder on rank 0, which rank 1 cannot see, without agreeing again."""
-    exchange = make_exchange(CROSSING)
-    features = make_features(exchange, "float32", 3)
-    exchange(features)
-    features.requires_grad_(rank == 0)
-    exchange(features)
 
 
 def inference_first(rank: int) -> Any:  # noqa: ANN401
@@ -165,16 +157,6 @@ def planned(rank: int, items: list[list[dict[str, Any]]]) -> Any:  # noqa: ANN40
             [(item, start, stop, rows[:, 0].tolist()) for item, start, stop, rows in received.records()]
         )
     return seen, group.transport.calls, rank
-
-
-def agrees_alone(rank: int) -> None:
-    """Call agree_again() on rank 0 alone."""
-    exchange = make_exchange(CROSSING)
-    features = make_features(exchange, "float32", 3)
-    exchange(features)
-    if rank == 0:
-        exchange.agree_again()
-    exchange(features)
 
 
 def copies_made(rank: int, buckets: list[list[int]]) -> Any:  # noqa: ANN401 - plain truths

@@ -70,6 +70,73 @@ def one_without_grad_mode(rank: int) -> None:
             _loss(exchange)
 
 
+MANY = 100
+"""Rows that fit into no letter, at WIDE columns of float32: more than a mebibyte."""
+WIDE = 4096
+
+
+def _many(group: Any) -> Any:  # noqa: ANN401 - as above
+    """Return an exchange of two ranks of which rank 0 sends rank 1 many rows, and gets two."""
+    from hpplan.exchange import FeatureExchange
+
+    items = [
+        {"item_id": 0, "batch_index": 0, "decoder_token_start": MANY, "output_rows": MANY},
+        {"item_id": 1, "batch_index": 0, "decoder_token_start": 0, "output_rows": 2},
+    ]
+    return FeatureExchange.plan(items, "cp=2", {"length": 2 * MANY}, group, buckets=[[0], [1]])
+
+
+def _wide(exchange: Any) -> Any:  # noqa: ANN401 - as above
+    import torch
+
+    features = make_features(exchange, "float32", 1)
+    return features.expand(len(features), WIDE).contiguous().to(torch.float32).requires_grad_()
+
+
+def many_beside_few(rank: int) -> None:
+    """Send many rows on rank 0, and a few on rank 1."""
+    few, _ = exchanges()
+    many = _many(few.group)
+    if rank == 0:
+        many(_wide(many))
+    else:
+        _loss(few)
+
+
+def few_beside_many_gradients(rank: int) -> None:
+    """Send many gradients from rank 1, when rank 0 goes on to its next call."""
+    few, _ = exchanges()
+    many = _many(few.group)
+    rows = many(_wide(many)).rows
+    if rank == 0:
+        _loss(few)
+    else:
+        rows.sum().backward()
+
+
+def one_brings_another_ninth(rank: int) -> None:
+    """Bring nine payloads, of which the last is wider on rank 1; messages list eight widths."""
+    exchange, _ = exchanges()
+    exchange([make_features(exchange, "float32", 1 + (rank and number == 8)) for number in range(9)])
+
+
+def many_rows(rank: int) -> Any:  # noqa: ANN401
+    """Exchange more than fits into letters, twice; return columns of what arrived, and of gradients."""
+    import torch
+
+    few, _ = exchanges()
+    exchange = _many(few.group)
+    seen = []
+    for factor in (1, 2):
+        features = _wide(exchange)
+        rows = exchange(features).rows
+        weights = torch.arange(1.0, 1 + len(rows))[:, None] * factor
+        (rows * weights).sum().backward()
+        same = bool((rows == rows[:, :1]).all()) and bool((features.grad == features.grad[:, :1]).all())
+        seen.append((same, rows[:, -1].tolist(), features.grad[:, -1].tolist()))
+    return rank, seen
+
+
 def backward_twice(rank: int) -> Any:  # noqa: ANN401
     """Run the backward of the first of two calls after the second, and twice."""
     exchange, _ = exchanges()

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+DOING = 5
+"""Which argument of a collective says what it is for."""
+
 THIRD = 3
 """Which collective of a kind fails: not the first, when nothing has run yet."""
 
@@ -74,9 +77,10 @@ def _collective(doing: str) -> Callable[..., bool]:
     seen = []
 
     def when(*arguments: Any) -> bool:  # noqa: ANN401 - as above
-        if arguments[-1] == doing:
-            seen.append(doing)
-        return len(seen) == THIRD and arguments[-1] == doing
+        if doing not in arguments[DOING : DOING + 1]:
+            return False
+        seen.append(doing)
+        return len(seen) == THIRD
 
     return when
 

@@ -1,0 +1,97 @@
+"""What the ranks of a group send each other in each step: a note, and rows behind it where they are few."""
+
+from __future__ import annotations
+
+import mmap
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+import torch.distributed as dist
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hpplan.exchange.transport import Transport
+
+NOTE_BYTES = 1024
+
+_ROOM = 1 << 20
+"""Bytes of rows that one letter has room for."""
+
+_POSTAGE = 4 << 20
+"""Bytes of rows that a rank puts into its letters, all of them: each is copied once more than needed."""
+
+
+class Letters:
+    """One letter from each rank to every other, in one collective.
+
+    Every letter may be as long as the room for one, whatever step a rank
+    takes, so that steps that do not belong together still meet without harm.
+    gloo takes what is shorter than expected and carries what was sent; other
+    backends want sizes that agree, and get notes alone.
+    """
+
+    def __init__(self, group: dist.ProcessGroup, transport: Transport) -> None:
+        """Send letters between the CPUs of a group's ranks."""
+        self._group = group
+        self._transport = transport
+        self._rank = dist.get_rank(group)
+        ranks = range(dist.get_world_size(group))
+        self._others = [rank for rank in ranks if rank != self._rank]
+        gloo = "cpu:gloo" in dist.get_backend_config(group).split(",")
+        self._room = _ROOM if gloo else 0
+        self._note = bytearray(NOTE_BYTES)
+        self._noted = torch.frombuffer(self._note, dtype=torch.uint8)
+        length = NOTE_BYTES + self._room
+        self._splits = [0 if rank == self._rank else length for rank in ranks]
+        # Pages that no letter ever reached cost nothing.
+        self._box = mmap.mmap(
+            -1, length * max(1, len(self._others)), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        )
+        self._arrived = torch.frombuffer(self._box, dtype=torch.uint8)[: sum(self._splits)]
+        self._starts = {rank: number * length for number, rank in enumerate(self._others)}
+
+    def have_room(self, leaving: Sequence[torch.Tensor], arriving: Sequence[torch.Tensor]) -> bool:
+        """Whether rows, as bytes by rank, fit into letters."""
+        sizes = [rows.numel() for rows in leaving]
+        return (
+            max(sizes) <= self._room
+            and sum(sizes) <= _POSTAGE
+            and max(rows.numel() for rows in arriving) <= self._room
+        )
+
+    def exchange(self, note: bytes, leaving: Sequence[torch.Tensor] | None, doing: str) -> None:
+        """Send a note, and rows to each rank where there are any; return once all letters are here."""
+        self._note[:] = note
+        pieces = []
+        splits = [0] * len(self._splits)
+        for rank in self._others:
+            pieces.append(self._noted)
+            splits[rank] = NOTE_BYTES
+            if leaving is not None and (size := leaving[rank].numel()):
+                pieces.append(leaving[rank])
+                splits[rank] += size
+        sent = torch.cat(pieces)
+        collective: Callable[..., dist.Work] = partial(
+            dist.all_to_all_single, self._arrived, sent, self._splits, splits, group=self._group
+        )
+        self._transport.run([collective], sent.device, doing)
+
+    def notes(self, start: int, stop: int) -> list[bytes]:
+        """Return these bytes of all notes, by rank."""
+        return [
+            bytes(self._note[start:stop])
+            if rank == self._rank
+            else self._box[self._starts[rank] + start : self._starts[rank] + stop]
+            for rank in range(len(self._splits))
+        ]
+
+    def take_out(self, leaving: Sequence[torch.Tensor], arriving: Sequence[torch.Tensor]) -> None:
+        """Put the rows of the last letters where they belong, a rank's own ones too."""
+        for rank, rows in enumerate(arriving):
+            size = rows.numel()
+            if size and rank == self._rank:
+                rows.copy_(leaving[rank])
+            elif size:
+                rows.copy_(self._arrived.narrow(0, self._starts[rank] + NOTE_BYTES, size))
