@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -96,7 +97,7 @@ def command(
     model = facts_of(configuration)
     frozen = freeze(model, mesh, configuration.place, gather_logits=gather_logits)
     plan = Plan(frozen.data, Place(output_file or "-"))
-    _refuse_uneven(model, plan, mesh)
+    _refuse_uneven(model, plan, mesh, mesh_text or DEFAULT_MESH)
     rules, without = expert_rules(plan, strategies)
     texts = {output_file or "-": (frozen.data, KEY_ORDER, format_name)}
     if rules_target is not None:
@@ -109,7 +110,7 @@ def command(
     if "-" in written:
         output.result(written["-"])
     for note in _notes(model, frozen, mesh, without, default_mesh=mesh_text is None):
-        output.complain(f"Note: {note}.")
+        output.conclude(f"Note: {note}.")
 
 
 def _check_targets(
@@ -123,7 +124,7 @@ def _check_targets(
         refuse_overwriting([target], (path_of(path), strategies_file), option)
 
 
-def _refuse_uneven(model: ModelFacts, plan: Plan, mesh: Mesh) -> None:
+def _refuse_uneven(model: ModelFacts, plan: Plan, mesh: Mesh, mesh_text: str) -> None:
     """Refuse a mesh that cuts a parameter into unequal parts; what is alike in all layers is said once."""
     from dataclasses import replace
 
@@ -131,8 +132,11 @@ def _refuse_uneven(model: ModelFacts, plan: Plan, mesh: Mesh) -> None:
     from hpplan.diagnostics import Place
     from hpplan.errors import InvalidOption
 
-    place = Place("--mesh", position=(1, 1))
-    found = [replace(item, place=place) for item in findings(model, plan, {**mesh.axes, "ep": mesh.ep})]
+    sizes = {**mesh.axes, "ep": mesh.ep}
+    found = []
+    for item in findings(model, plan, sizes):
+        column = next(iter(re.finditer(rf"\b{item.place.path[-1]}\s*=\s*", mesh_text))).end() + 1
+        found.append(replace(item, place=Place("--mesh", position=(1, column))))
     if found:
         raise InvalidOption(found)
 

@@ -62,7 +62,7 @@ def _config(configuration: ModelConfig, library: Any) -> Any:  # noqa: ANN401 - 
 def _model_class(configuration: ModelConfig, library: Any) -> Any:  # noqa: ANN401 - the same
     name = configuration.architecture
     if name is None:
-        name = _tried(lambda: _usual_class(configuration.model_type), configuration)
+        name = _tried(lambda: usual_class(configuration.model_type), configuration)
     found = _tried(lambda: getattr(library, name, None), configuration)
     if isinstance(found, type) and issubclass(found, library.PreTrainedModel):
         return found
@@ -70,7 +70,7 @@ def _model_class(configuration: ModelConfig, library: Any) -> Any:  # noqa: ANN4
     raise _unknown(configuration, name, dir(library), *keys)
 
 
-def _usual_class(model_type: str) -> str:
+def usual_class(model_type: str) -> str:
     """Return the class that a model type stands for where `architectures` names none."""
     auto = import_module("transformers.models.auto.modeling_auto")
     for mapping in (

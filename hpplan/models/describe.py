@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from hpplan.documents.collector import collector_paused
 from hpplan.models.build import build
 from hpplan.models.facts import VOCABULARY, ModelFacts, Module, Parameter, Parts, join, last_part, parent
 from hpplan.models.library import transformers
@@ -22,7 +23,9 @@ OF_KEYS_AND_VALUES = ("k_proj", "v_proj")
 
 def facts_of(configuration: ModelConfig) -> ModelFacts:
     """Return the facts of the model that a configuration describes; raises as `build` does."""
-    return describe(build(configuration), configuration.model_type)
+    # Nothing of transformers' modules and of the model is garbage.
+    with collector_paused():
+        return describe(build(configuration), configuration.model_type)
 
 
 def describe(model: Any, model_type: str) -> ModelFacts:  # noqa: ANN401 - a transformers model

@@ -87,7 +87,7 @@ def _missing_plans(model: ModelFacts, mesh: Mesh, place: Place) -> Iterator[Diag
                 NO_PARALLEL_PLAN,
                 f"transformers has no {what}-parallel plan for {model.model_class}",
                 place.at("model_type"),
-                hint=f"leave {axis} out of the mesh" if size > 1 else "write the plan by hand",
+                hint="leave ep out of the mesh" if axis == "ep" else "write the plan by hand",
             )
 
 

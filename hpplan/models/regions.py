@@ -8,7 +8,7 @@ from hpplan.models.facts import last_part, parent, upwards
 from hpplan.models.styles import TP_STYLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Literal
 
     from hpplan.models.facts import ModelFacts
@@ -37,18 +37,20 @@ def find_regions(model: ModelFacts, roles: Mapping[str, Role]) -> Regions:
     all the columns that go into it. `copies` are regions that add up at their
     leaves, `routed` mixtures send tokens to the experts.
     """
-    regions = _linear_regions(model, roles)
+    linear = _below(name for name, role in roles.items() if role in LINEAR)
+    regions = _linear_regions(model, roles, linear)
+    inside = _below(regions)
     blocks: dict[str, RegionKind] = {}
     without = []
     for experts, role in roles.items():
         if role in {"experts", "dispatch"}:
             block = parent(experts)
-            inside = [fqn for fqn in regions if _is_below(fqn, block)]
-            if not _callable(model, block) or any(_is_attention(model, fqn) for fqn in inside):
+            others = inside.get(block, ())
+            if not _callable(model, block) or any(_is_attention(model, fqn) for fqn in others):
                 without.append(experts)
             elif role == "experts":
                 blocks[block] = _summed(model, regions, block, experts)
-            elif all(any(_is_below(one, fqn) for fqn in inside) for one in _linear_below(roles, block)):
+            elif all(any(above in others for above in upwards(one)) for one in linear.get(block, ())):
                 blocks[block] = "routed"
             else:
                 without.append(block)
@@ -57,30 +59,37 @@ def find_regions(model: ModelFacts, roles: Mapping[str, Role]) -> Regions:
     return Regions(regions, blocks, without)
 
 
-def _linear_regions(model: ModelFacts, roles: Mapping[str, Role]) -> dict[str, RegionKind]:
-    below: dict[str, set[str]] = {}
-    for name, role in roles.items():
-        if role in LINEAR:
-            for above in upwards(parent(name)):
-                below.setdefault(above, set()).add(name)
+def _linear_regions(
+    model: ModelFacts, roles: Mapping[str, Role], below: Mapping[str, list[str]]
+) -> dict[str, RegionKind]:
     rows = {fqn: {one for one in names if roles[one] in ROWS} for fqn, names in below.items()}
     columns = {fqn: {one for one in names if roles[one] == "column"} for fqn, names in below.items()}
-    both = {fqn for fqn, names in below.items() if rows[fqn] and names - rows[fqn] and _callable(model, fqn)}
+    both = {fqn for fqn, names in below.items() if 0 < len(rows[fqn]) < len(names) and _callable(model, fqn)}
+    inner = _below(both)
     found = set()
     for fqn in both:
-        inner = [one for one in both if _is_below(one, fqn)]
-        outer = [one for one in both if _is_below(fqn, one) and rows[one] == rows[fqn]]
+        outer = (one for one in upwards(parent(fqn)) if one in both and rows[one] == rows[fqn])
         # Several sums are a layer's. Around one, columns that nothing else takes belong to it as well.
-        one_sum = all(rows[one] == rows[fqn] and columns[one] < columns[fqn] for one in inner)
+        one_sum = all(rows[one] == rows[fqn] and columns[one] < columns[fqn] for one in inner.get(fqn, ()))
         if one_sum and all(columns[one] == columns[fqn] for one in outer):
             found.add(fqn)
+    around = _below(found)
     # Leaves that take and leave whole tensors leave what is around them whole as well.
     for fqn, names in below.items():
-        near = any(one == fqn or _is_below(one, fqn) or _is_below(fqn, one) for one in found)
+        near = fqn in around or any(above in found for above in upwards(fqn))
         alone = all(parent(one) == fqn and roles[one] in ALONE for one in names)
         if alone and not near and _callable(model, fqn):
             found.add(fqn)
     return {fqn: "region" if [roles[one] for one in rows[fqn]] == ["row"] else "copies" for fqn in found}
+
+
+def _below(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return FQN to the names that lie below it, for every module above one of them."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        for above in upwards(parent(name)) if name else ():
+            found.setdefault(above, []).append(name)
+    return found
 
 
 def _summed(model: ModelFacts, regions: Mapping[str, RegionKind], block: str, experts: str) -> RegionKind:
@@ -97,10 +106,6 @@ def adds_after_sum(model: ModelFacts, name: str) -> bool:
     return style is not None and style.bias is not None and last_part(name) == "bias"
 
 
-def _linear_below(roles: Mapping[str, Role], block: str) -> list[str]:
-    return [name for name, role in roles.items() if role in LINEAR and _is_below(name, block)]
-
-
 def _callable(model: ModelFacts, fqn: str) -> bool:
     return bool(fqn and model.modules[fqn].inputs)
 
@@ -113,7 +118,3 @@ def _is_attention(model: ModelFacts, fqn: str) -> bool:
 def _is_gate(model: ModelFacts, fqn: str) -> bool:
     """Whether a module only says which experts take a token, or how much of one to take."""
     return "Router" in model.modules[fqn].class_name or last_part(fqn).endswith(("gate", "router"))
-
-
-def _is_below(fqn: str, other: str) -> bool:
-    return fqn.startswith(f"{other}.")

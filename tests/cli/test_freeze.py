@@ -77,7 +77,7 @@ def test_a_mesh_that_does_not_divide(hpplan: Runner, config: Path, tmp_path: Pat
     result = hpplan("freeze", str(config / "llama.json"), "--mesh", "tp=8", "-o", str(target))
     assert (result.status, result.stdout, target.exists()) == (2, "", False)
     assert result.stderr == "".join(
-        f"--mesh:1:1: HP244 error: tp=8 does not divide the 4 key-value heads of `{name}_proj.weight` in "
+        f"--mesh:1:4: HP244 error: tp=8 does not divide the 4 key-value heads of `{name}_proj.weight` in "
         "'model.layers.{0,1}.self_attn'\n  hint: tp may be 4\n"
         for name in "kv"
     )

@@ -127,7 +127,7 @@ def test_a_package_that_a_model_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ImportError("\nmodels of this kind need timm: `pip install timm`\n")
 
-    monkeypatch.setattr(build_module, "_usual_class", fail)
+    monkeypatch.setattr(build_module, "usual_class", fail)
     with pytest.raises(
         UnusableRequest, match="transformers cannot build 'llama' here: models of this kind need timm"
     ):
