@@ -178,12 +178,9 @@ def test_what_needs_no_extra(arguments: list[str], root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_same_bytes_everywhere(hpplan_process: ProcessRunner, config: Path) -> None:
+def test_same_bytes_everywhere(hpplan: Runner, hpplan_process: ProcessRunner, config: Path) -> None:
     """A plan is kept under version control: a difference must mean one."""
     arguments = ("freeze", str(config / "qwen2_moe.json"), "--mesh", "cp=2,tp=4,sp")
-    results = [
-        hpplan_process(*arguments, PYTHONHASHSEED=seed, LC_ALL=locale)
-        for seed, locale in (("1", "C"), ("2", "C.UTF-8"))
-    ]
-    assert results[0] == results[1]
-    assert results[0].status == 0
+    elsewhere = hpplan_process(*arguments, PYTHONHASHSEED="1", LC_ALL="C")
+    assert elsewhere == hpplan(*arguments)
+    assert elsewhere.status == 0
