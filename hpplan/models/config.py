@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hpplan.diagnostics import Diagnostic
 from hpplan.errors import InvalidInput
-from hpplan.models.codes import NO_MODEL_CONFIG
+from hpplan.models.codes import NO_MODEL_CONFIG, UNUSABLE_MODEL_CONFIG
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hpplan.diagnostics import Place
     from hpplan.documents.reader import Document
+
+
+MOST_LAYERS: Final = 10_000
+"""Layers of a model that hpplan builds; each takes memory even without weights."""
+
+_LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "depth")
 
 
 class ModelConfig(NamedTuple):
@@ -39,6 +47,18 @@ def load_config(document: Document) -> ModelConfig:
         said = "`model_type` names no model" if "model_type" in data else "there is no `model_type`"
         hint = "give the config.json of a Hugging Face model, or the folder that has it"
         raise InvalidInput([Diagnostic(NO_MODEL_CONFIG, said, where, hint)])
+    if problems := list(_too_many_layers(data, place)):
+        raise InvalidInput(problems)
     named = data.get("architectures")
     first = named[0] if isinstance(named, list) and named else None
     return ModelConfig(data, place, model_type, first if isinstance(first, str) else None)
+
+
+def _too_many_layers(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
+    """Yield each number of layers, of the model or of a part of it, that would fill the memory."""
+    for name, value in data.items():
+        if isinstance(value, dict):
+            yield from _too_many_layers(value, place.at(name))
+        elif name in _LAYERS and isinstance(value, int) and value > MOST_LAYERS:
+            message = f"{value:,} layers are more than the {MOST_LAYERS:,} that hpplan builds"
+            yield Diagnostic(UNUSABLE_MODEL_CONFIG, message, place.at(name))

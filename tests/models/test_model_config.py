@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hpplan.models.facts import ModelFacts
 
 TINY: dict[str, Any] = json.loads(path_of("llama").read_text(encoding="utf-8"))
+VISION: dict[str, Any] = json.loads(path_of("qwen2_5_vl").read_text(encoding="utf-8"))
 
 
 def read(data: dict[str, Any]) -> ModelFacts:
@@ -72,6 +73,18 @@ def read(data: dict[str, Any]) -> ModelFacts:
             "ValueError: The hidden size (65) is not a multiple of the number of attention heads (8).",
         ),
         (
+            {**TINY, "num_hidden_layers": 10**9},
+            "HP233",
+            ("num_hidden_layers",),
+            "1,000,000,000 layers are more than the 10,000 that hpplan builds",
+        ),
+        (
+            {**VISION, "vision_config": {**VISION["vision_config"], "depth": 10**9}},
+            "HP233",
+            ("vision_config", "depth"),
+            "1,000,000,000 layers are more than the 10,000 that hpplan builds",
+        ),
+        (
             {**TINY, "rope_scaling": {"type": "elastic"}},
             "HP233",
             (),
@@ -84,7 +97,8 @@ def test_refused(data: dict[str, Any], code: str, path: tuple[str | int, ...], s
     with pytest.raises(InvalidInput) as failure:
         read(data)
     (item,) = failure.value.diagnostics
-    said = f"transformers makes no model of this: {said}" if code == "HP233" else said
+    if code == "HP233" and "hpplan" not in said:
+        said = f"transformers makes no model of this: {said}"
     assert (item.code.id, item.place.path, item.message) == (code, path, said)
 
 
