@@ -24,7 +24,7 @@ def check_request(
     require_known("granularity", granularity, GRANULARITIES)
     require_known("assign", assign, [policy.name for policy in POLICIES])
     require_known("cost", cost, COSTS)
-    if not isinstance(load_factor, int | float) or not (math.isfinite(load_factor) and load_factor >= 1):
+    if not isinstance(load_factor, int | float) or not 1 <= load_factor < math.inf:
         raise UnusableRequest(f"load_factor is a finite number of at least 1, not {load_factor!r}")
 
 

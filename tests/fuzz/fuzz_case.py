@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _NUMBERS = [
-    *("0", "1", "2", "3", "7", "-1", "1.5", "1e400", "nan", "inf", "1e-320", "1000000", str(2**53 - 1)),
+    *("0", "1", "2", "3", "7", "-1", "1.5", "1e300", "1.7e308", "1e400", "nan", "inf", "1e-320", "1e-5"),
+    *("1000000", str(2**53 - 1)),
     *("9" * 25, "9" * 5000, "x", ""),
 ]
 _SETTINGS = [
@@ -54,10 +55,24 @@ _OPTIONS: dict[str, list[list[str]]] = {
 }
 """Options of each command that any document may meet; a few more have numbers."""
 
-_NUMBERED = {
-    "route": ["--rank", "--bandwidth", "--latency", "--ranks-per-node", "--load-factor", "--micro-batch"],
-    "workload": ["--pack", "--seq-length", "--micro-batch", "--encoder-ranks", "--encoder-cp-size"],
+_NUMBERED: dict[str, list[list[str]]] = {
+    "route": [
+        *(
+            ["--rank"],
+            ["--bandwidth"],
+            ["--ranks-per-node"],
+            ["--micro-batch"],
+            ["--load-factor", "--assign=local"],
+        ),
+        *(["--latency", "--bandwidth=1"], ["--ranks-per-node", "--compare", "--bandwidth=1"]),
+        ["--node-bandwidth", "--compare", "--bandwidth=1", "--ranks-per-node=2"],
+    ],
+    "workload": [
+        *(["--pack"], ["--seq-length"], ["--micro-batch"], ["--encoder-ranks"], ["--image-id"]),
+        ["--encoder-cp-size", "--encoder-ranks=4"],
+    ],
 }
+"""Options that take a number, with others that they need."""
 
 
 class Case(NamedTuple):
@@ -85,9 +100,9 @@ def _run(random: Random, command: str, *arguments: str) -> list[str]:
     for chosen in random.sample(_OPTIONS[command], k=random.choice([0, 1, 1, 2])):
         known = {part.partition("=")[0] for part in run}
         run += [] if known & {part.partition("=")[0] for part in chosen} else chosen
-    if command in _NUMBERED and random.random() < 0.1:
-        option = random.choice(_NUMBERED[command])
-        run += [] if any(part.startswith(option) for part in run) else [f"{option}={random.choice(_NUMBERS)}"]
+    if command in _NUMBERED and random.random() < 0.15:
+        option, *others = random.choice(_NUMBERED[command])
+        run = [command, *arguments, f"{option}={random.choice(_NUMBERS)}", *others]
     return run
 
 
@@ -165,7 +180,7 @@ def _batch(random: Random) -> Case:
         content = damaged(random, content)
     family = random.choice(FAMILIES).name
     run = _run(random, "workload", "d", "--model", family)
-    if random.random() < 0.1:
+    if random.random() < 0.2:
         run.append(f"--set={random.choice(_SETTINGS)}={random.choice(_NUMBERS)}")
     return Case({"d": content.encode("utf-8", "replace")}, [run])
 

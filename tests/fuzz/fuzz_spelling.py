@@ -32,6 +32,7 @@ def spelled(random: Random, data: Any) -> bytes:  # noqa: ANN401 - any document
         text = text.replace("\n", random.choice(["\r\n", "\r", "\n\n", "\n# c\n"]))
     if random.random() < 0.05:
         first = ["\ufeff", "\n", "# c\n", "---\n", "%YAML 1.2\n---\n", "--- ", "\ufeff# c\n"]
+        first += [f"# yaml-language-server: $schema={name}\n" for name in ("../x", "\u202e", "y" * 3000)]
         text = random.choice(first) + text
     raw = text[:_LONGEST].encode("utf-8", "surrogatepass" if random.random() < 0.5 else "replace")
     if random.random() < 0.02:

@@ -54,6 +54,9 @@ def test_local_keeps_rows_where_they_are_needed() -> None:
     # Without room the load comes first: rank 0 owns the first two items and may take 1.25 x 4 rows.
     assert buckets([3, 3, 3, 3], "local", "cp=2") == [[0, 1], [2, 3]]
     assert buckets([6, 1, 1], "local", "cp=2", load_factor=1.0) == [[0], [1, 2]]
+    for factor in (1e308, 10**400):
+        # No float holds such a limit.
+        assert buckets([3, 3, 3, 3], "local", "cp=2", load_factor=factor) == [[0, 1], [2, 3]]
 
 
 def test_a_batch_without_items_has_empty_buckets() -> None:

@@ -119,7 +119,9 @@ def assign(task: Task) -> list[int]:
     if task.ownership.shards == 1 and not task.destinations:
         return balanced  # everybody needs every row, so no producer is better than another
     balanced_load = max(loads_of(balanced, task.costs, task.producers), default=0)
-    limit = max(math.floor(task.load_factor * task.bound), balanced_load)
+    # All costs together are at most as many times the bound as there are producers.
+    factor = min(task.load_factor, task.producers)
+    limit = max(math.floor(factor * task.bound), balanced_load)
     placer = _Placer(task, limit)
     found = [0] * len(task.items)
     for index in order:
