@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from hpplan.exchange.transport import Transport
 
@@ -73,7 +73,7 @@ class Letters:
                 pieces.append(leaving[rank])
                 splits[rank] += size
         sent = torch.cat(pieces)
-        collective: Callable[..., dist.Work] = partial(
+        collective: partial[dist.Work] = partial(
             dist.all_to_all_single, self._arrived, sent, self._splits, splits, group=self._group
         )
         self._transport.run([collective], sent.device, doing)

@@ -199,7 +199,8 @@ def _meet_in_time(job: Job, post: Post, timeout: float) -> None:
     Where something else than a store listens, torch waits several times as
     long as it is told to. Its call goes on then, until the process ends.
     """
-    who = f"rank {job.rank} finds no rendezvous at {job.meeting_point}"
+    whose = " of rank 0" if job.store_holder == "rank 0" else ""
+    who = f"rank {job.rank} finds no rendezvous{whose} at {job.meeting_point}"
     try:
         post.ask(lambda store: store.check(["alarm"]), timeout)
     except NoAnswer:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import torch
 import torch.distributed as dist
 
-from hpplan.exchange.faults import first_line, seconds
+from hpplan.exchange.faults import PeersFailed, first_line, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from hpplan.exchange.ledger import Ledger
     from hpplan.exchange.lockstep import Step
@@ -94,21 +94,40 @@ class Transport:
         ]
         self.run(broadcasts, blocks[0].device, doing)
 
-    def run(self, collectives: Sequence[Callable[..., dist.Work]], device: torch.device, doing: str) -> None:
+    def run(self, collectives: Sequence[partial[dist.Work]], device: torch.device, doing: str) -> None:
         """Run collectives at once; raise PeersFailed on every rank once one cannot finish.
 
         On an accelerator this orders the stream, as torch does, and returns,
         unless `watches_devices`.
         """
-        for work in [collective(async_op=True) for collective in collectives]:
-            if device.type != "cpu" and not self.watches_devices:
-                work.wait()
-                continue
-            deadline = time.monotonic() + self.ledger.patience
-            while not _finished(work, device, self.ledger, doing):
-                self.ledger.check(doing)
-                if time.monotonic() > deadline:
-                    self.ledger.break_off(doing)
+        works = [collective(async_op=True) for collective in collectives]
+        try:
+            for work in works:
+                self._wait(work, device, doing)
+        except PeersFailed:
+            _given_up().extend(one.args for one in collectives)
+            raise
+
+    def _wait(self, work: dist.Work, device: torch.device, doing: str) -> None:
+        if device.type != "cpu" and not self.watches_devices:
+            work.wait()
+            return
+        deadline = time.monotonic() + self.ledger.patience
+        while not _finished(work, device, self.ledger, doing):
+            self.ledger.check(doing)
+            if time.monotonic() > deadline:
+                self.ledger.break_off(doing)
+
+
+@cache
+def _given_up() -> list[object]:
+    """Return what holds the tensors of collectives that never ended.
+
+    A thread of torch has them still. Where it held them last, it would wait for
+    the interpreter's lock, which torch 2.4 has while it waits for that thread:
+    when it lets go of the process group.
+    """
+    return []
 
 
 @cache

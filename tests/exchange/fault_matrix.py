@@ -113,7 +113,8 @@ def _makes_sense(case: Case) -> bool:
         return needs_store and (case.way, case.rank) == ("torchrun", 0)
     if case.phase == "rendezvous":
         # Whoever finds none cannot tell why; and torchrun speaks for ranks that die before they can.
-        return case.rank > 0 and (case.way == "hand" or case.deed in {"stop", "hang"})
+        told = case.way == "hand" or case.deed in {"stop", "hang"}
+        return case.rank > 0 and told and case.deed != "allocation"
     return (case.of, case.way) != ("library", "launch")
 
 
@@ -271,7 +272,9 @@ def problems(case: Case, seen: Seen, slack: float = SLACK) -> list[str]:
     if len(messages) != 1 and (messages or str(case.rank) not in seen.blamed):
         found.append(f"{len(messages)} messages: {messages}")
     for one in messages:
-        named = set(re.findall(r"ranks? (\d+(?:, \d+)*)", one.partition(" while ")[0]))
+        # Who says it is not who is to blame.
+        blame = re.sub(r"^rank \d+ finds ", "", one.partition(" while ")[0])
+        named = set(re.findall(r"ranks? (\d+(?:, \d+)*)", blame))
         if named != {str(case.rank)} and case.deed != DEEDS[-1]:
             found.append(f"ranks {sorted(named)} are named: {one}")
     if case.of == "exec" and case.way != "launch":

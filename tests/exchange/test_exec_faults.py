@@ -171,7 +171,7 @@ def test_missing_rendezvous_is_said_in_time(short_arguments: list[str]) -> None:
         "MASTER_PORT": "9",
     }
     ran = run_command([environment], [short_arguments])
-    _check(ran, 3, "rank 1 finds no rendezvous at 127.0.0.1:9: [Errno 111] Connection refused")
+    _check(ran, 3, "rank 1 finds no rendezvous of rank 0 at 127.0.0.1:9: [Errno 111] Connection refused")
 
 
 def test_report_that_cannot_be_written_is_said_at_the_start(tmp_path: Path, arguments: list[str]) -> None:
@@ -220,9 +220,8 @@ def test_port_of_something_else_is_said_in_time(short_arguments: list[str]) -> N
     assert [one.status for one in ran] == [3, 3]
     where = f"at 127.0.0.1:{environment['MASTER_PORT']}"
     assert ran[0].stderr.startswith(f"Error: rank 0 cannot hold the rendezvous {where}: another process has ")
-    assert ran[1].stderr == (
-        f"Error: rank 1 finds no rendezvous {where}: what listens there does not answer as a store does\n"
-    )
+    why = "what listens there does not answer as a store does"
+    assert ran[1].stderr == f"Error: rank 1 finds no rendezvous of rank 0 {where}: {why}\n"
 
 
 AGENT = """
