@@ -1,6 +1,8 @@
 """`python -m hpplan`, and what the command `hpplan` runs."""
 
+import os
 import sys
+from contextlib import suppress
 
 
 def run() -> None:
@@ -12,8 +14,12 @@ def run() -> None:
         from hpplan.cli.main import main
     except KeyboardInterrupt:
         sys.exit(130)
-    except MemoryError:
-        sys.stderr.write("Error: There is not enough memory for this.\n")
+    except (ImportError, MemoryError) as error:
+        if (getattr(error, "name", None) or "").startswith("hpplan"):
+            raise
+        told = str(error) or "there is not enough memory"
+        with suppress(OSError):
+            os.write(2, f"Error: hpplan cannot start: {told}.\n".encode())
         sys.exit(2)
     main()
 

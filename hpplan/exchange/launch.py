@@ -68,7 +68,8 @@ def launch(arguments: Sequence[str], workers: int, timeout: float, stdin: bytes 
             _end(started)
     if interrupted:
         # Not before the first worker has taken its progress bar away.
-        print("Error: interrupted", file=sys.stderr, flush=True)  # noqa: T201 - the one message of all workers
+        with contextlib.suppress(OSError):
+            os.write(2, b"Error: interrupted\n")
         return INTERRUPTED_STATUS
     return merged([worker.returncode for worker in started])
 

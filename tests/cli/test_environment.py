@@ -110,3 +110,19 @@ def test_torch_that_does_not_work(root: Path, tmp_path: Path, fault: str) -> Non
     name, _, told = fault.rstrip("')").partition("('")
     said = "exec needs PyTorch, and the one that is installed does not work"
     assert done.stderr == f"Error: {said}: {name}: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("MemoryError", "there is not enough memory"),
+        ("ImportError('click.so: gone')", "click.so: gone"),
+    ],
+)
+def test_what_keeps_it_from_starting(root: Path, tmp_path: Path, fault: str, told: str) -> None:
+    """The same, as early as can be."""
+    (tmp_path / "click.py").write_text(f"raise {fault}")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{root}"}
+    command = [sys.executable, "-m", "hpplan", "--version"]
+    done = subprocess.run(command, capture_output=True, env=environment, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"Error: hpplan cannot start: {told}.\n")
