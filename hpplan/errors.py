@@ -61,6 +61,12 @@ class UnusableRequest(HpplanError):
     exit_status: int = 2
 
 
+def broken_package(name: str, error: Exception) -> str:
+    """Say in one line that a package is installed and does not work."""
+    told = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return f"the {name} that is installed does not work: {told}"
+
+
 class ExecutionBroken(HpplanError):
     """Execution broke off: a peer was lost, or time ran out (exit status 3)."""
 

@@ -13,7 +13,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.diagnostics import Place
-from hpplan.errors import INTERRUPTED_STATUS, ExecutionBroken, HpplanError, InvalidInput, UnusableRequest
+from hpplan.errors import (
+    INTERRUPTED_STATUS,
+    ExecutionBroken,
+    HpplanError,
+    InvalidInput,
+    UnusableRequest,
+    broken_package,
+)
 from hpplan.exchange import NO_NUMPY, NO_TORCH
 from hpplan.exchange.deadman import end_orphan
 from hpplan.exchange.majority import odd_one
@@ -109,10 +116,10 @@ def _import_torch() -> str | None:
     try:
         from torch import distributed
 
-        reason = None if distributed.is_available() else "it was built without torch.distributed"
+        reason = None if distributed.is_available() else "the torch that is installed has no distributed"
     except Exception as error:  # noqa: BLE001 - a library that lacks another raises what it likes
-        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-    return reason and f"exec needs PyTorch, and the one that is installed does not work: {reason}"
+        reason = broken_package("torch", error)
+    return reason and f"exec needs PyTorch, and {reason}"
 
 
 def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from hpplan.documents.descriptors import prints_aside
-from hpplan.errors import UnusableRequest
+from hpplan.errors import UnusableRequest, broken_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,13 +34,21 @@ def transformers() -> Any:  # noqa: ANN401 - typed, its sources would have to be
         )
     # Read when the hub's client is imported; nothing here asks a hub for anything, and nothing shall.
     os.environ["HF_HUB_OFFLINE"] = "1"
-    library = import_module("transformers")
+    _imported("torch")
+    library = _imported("transformers")
     if (version := tuple(map(int, re.findall(r"\d+", library.__version__)[:2]))) < OLDEST:
         raise UnusableRequest(
             f"Reading a model needs transformers {'.'.join(map(str, OLDEST))} or newer, "
             f"and {'.'.join(map(str, version))} is installed; {INSTALL}"
         )
     return library
+
+
+def _imported(name: str) -> Any:  # noqa: ANN401 - see above
+    try:
+        return import_module(name)
+    except Exception as error:  # noqa: BLE001 - a package that lacks another raises what it likes
+        raise UnusableRequest(f"Reading a model needs {name}, and {broken_package(name, error)}") from None
 
 
 @contextmanager

@@ -108,7 +108,7 @@ def test_torch_that_does_not_work(root: Path, tmp_path: Path, fault: str) -> Non
     done = subprocess.run(command, capture_output=True, env=environment, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     name, _, told = fault.rstrip("')").partition("('")
-    said = "exec needs PyTorch, and the one that is installed does not work"
+    said = "exec needs PyTorch, and the torch that is installed does not work"
     assert done.stderr == f"Error: {said}: {name}: {told}\n"
 
 
@@ -126,3 +126,17 @@ def test_what_keeps_it_from_starting(root: Path, tmp_path: Path, fault: str, tol
     command = [sys.executable, "-m", "hpplan", "--version"]
     done = subprocess.run(command, capture_output=True, env=environment, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"Error: hpplan cannot start: {told}.\n")
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+def test_models_that_cannot_be_read(root: Path, tmp_path: Path, package: str) -> None:
+    """The same where a model is read."""
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("raise OSError('lib.so: gone\\nand more')")
+    config = str(root / "tests" / "models" / "configs" / "deepseek_v2.json")
+    command = [sys.executable, "-m", "hpplan", "freeze", config, "--mesh", "tp=2"]
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{root}"}
+    done = subprocess.run(command, capture_output=True, env=environment, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    said = f"Reading a model needs {package}, and the {package} that is installed does not work"
+    assert done.stderr == f"Error: {said}: OSError: lib.so: gone\n"
