@@ -45,7 +45,7 @@ def _raise() -> None:
 
 
 def corrupt(rank: int, culprit: int) -> None:
-    """Have one rank send its last row wrong, in the first collective."""
+    """Have one rank send its first row wrong, whenever it sends features."""
     from hpplan.exchange.transport import Transport
 
     if rank != culprit:
@@ -53,7 +53,7 @@ def corrupt(rank: int, culprit: int) -> None:
     own = Transport.all_to_all
 
     def all_to_all(self: Transport, received: torch.Tensor, sent: torch.Tensor, *rest: Any) -> None:  # noqa: ANN401 - as the one it stands for
-        if self.calls == 0:
+        if "exchanging features" in rest:
             sent = sent.clone()
             sent[0, 0] += 1
         own(self, received, sent, *rest)

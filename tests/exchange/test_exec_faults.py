@@ -182,12 +182,14 @@ def test_report_that_cannot_be_written_is_said_at_the_start(tmp_path: Path, argu
 
 
 def test_failed_verification_is_status_1_with_findings(tmp_path: Path, arguments: list[str]) -> None:
-    """A row that the network corrupts: the answer is no, with rank, item and row, and it is in the report."""
+    """A row that the network corrupts: the answer is no, with rank, item and row, once, and in the report."""
     report = tmp_path / "report.json"
     ran = run_command(job(4, tmp_path), [[*arguments, "--report", str(report)]] * 4, sabotage.corrupt, 1)
     assert [one.status for one in ran] == [1] * 4
     found = "HP511 error: rank 3 received item 1 row 0 of payload 0 wrong: it holds no row that was sent"
     assert f"{arguments[1]}:1:1: {found}\n" in ran[0].stderr
+    places = [line.partition(": it holds ")[0] for line in ran[0].stderr.splitlines()]
+    assert len(places) == len(set(places))
     assert "NO: " in ran[0].stdout
     data = json.loads(report.read_text(encoding="utf-8"))
     assert data["verified"] is False
