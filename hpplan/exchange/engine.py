@@ -94,7 +94,8 @@ class Engine:
     def _side_by_side(self, bands: Sequence[torch.Tensor], runs: Runs) -> torch.Tensor:
         """Return `runs` of all bands as one contiguous buffer; one run of a lone band as it lies."""
         first = bands[0]
-        if len(bands) == len(runs) == 1 and first.is_contiguous():
+        # An expanded tensor of no rows passes for contiguous, and has no bytes to look at.
+        if len(bands) == len(runs) == 1 and first.is_contiguous() and first.stride(1) == 1:
             return first.narrow(0, runs[0].start, runs[0].rows)
         widths = [band.shape[1] for band in bands]
         sent = self.memory.empty((sum(run.rows for run in runs), sum(widths)), first.dtype, first.device)

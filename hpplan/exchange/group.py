@@ -40,6 +40,9 @@ T = TypeVar("T")
 
 _GROUPING = "making their exchange group"
 
+_BROKEN = "broken"
+"""The note that an earlier group of these ranks broke off."""
+
 DEFAULT_TIMEOUT = 300.0
 """Seconds. A straggler may be late by this much before it counts as lost."""
 
@@ -108,14 +111,18 @@ class ExchangeGroup:
     ) -> ExchangeGroup:
         """Use a process group whose ranks are a parent's, in parent order. All of them call it.
 
+        Where these ranks' last group broke off, collectives may still wait in
+        it for a rank that never came, and another one is made for the same ranks.
         Raises UnusableRequest where this rank is not in the group, and for a
         `timeout` that is no positive number of seconds.
         """
         if not isinstance(process_group, dist.ProcessGroup):
             raise UnusableRequest(f"this rank's process group is {process_group!r}, so it exchanges nothing")
         _check_timeout(timeout)
-        ledger = _joined(dist.get_process_group_ranks(process_group), timeout)
-        return cls._made(process_group, ledger, own=True)
+        ranks = dist.get_process_group_ranks(process_group)
+        ledger = _joined(ranks, timeout)
+        usable = not ledger.has([_BROKEN])
+        return cls._made(process_group if usable else new_group(ranks, ledger), ledger, own=True)
 
     @classmethod
     def _made(cls, process_group: dist.ProcessGroup, ledger: Ledger, *, own: bool) -> ExchangeGroup:
@@ -176,7 +183,11 @@ def _joined(ranks: Sequence[int], timeout: float) -> Ledger:
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         store = PrefixStore(f"hpplan/{attempt}/{name}", _default_store())
         # The ranks' n-th groups go together: notes of an earlier one, and its fault, stay behind.
-        return PrefixStore(str(store.add(f"groups/{rank}", 1)), store)
+        number = store.add(f"groups/{rank}", 1)
+        last, this = (PrefixStore(str(one), store) for one in (number - 1, number))
+        if last.check(["fault"]) or last.check([_BROKEN]):
+            this.set(_BROKEN, "")
+        return this
 
     def give_up(fault: Fault) -> None:
         end(f"{fault.reason}; rank {rank} did not come back to the exchange", fault.status)

@@ -19,7 +19,7 @@ NOTE_BYTES = 1024
 _ROOM = 1 << 20
 """Bytes of rows that one letter has room for."""
 
-_POSTAGE = 4 << 20
+_POSTAGE = 2 << 20
 """Bytes of rows that a rank puts into its letters, all of them: each is copied once more than needed."""
 
 

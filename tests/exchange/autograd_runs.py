@@ -67,6 +67,14 @@ def empty_receiver(rank: int) -> Any:  # noqa: ANN401
     return described, exchange.group.transport.calls, rank
 
 
+def sums_what_it_received(rank: int, width: int) -> Any:  # noqa: ANN401
+    """Train on the plain sum of the rows; rank 0 received none, and its gradient is an expanded scalar."""
+    exchange = make_exchange(CROSSING)
+    features = make_features(exchange, "float32", width).requires_grad_()
+    exchange(features).rows.sum().backward()
+    return features.grad.tolist(), rank
+
+
 def frozen_then_thawed(rank: int) -> Any:  # noqa: ANN401
     """Count collectives of a frozen encoder, then thaw it on rank 0, which rank 1 cannot see."""
     exchange = make_exchange(CROSSING)

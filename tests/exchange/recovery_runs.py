@@ -52,6 +52,33 @@ def fail_and_recover(rank: int, folder: str) -> list[str]:
     return [*heard, _threads()]
 
 
+def refuse_and_recover(rank: int) -> list[str]:
+    """Have one rank bring a row too many after some good calls, and go on twice; return what is heard."""
+    import torch.distributed as dist
+
+    from hpplan.exchange import ExchangeGroup, FeatureExchange
+
+    heard: list[str] = []
+    for extra in (1, 0, 0):
+        group = ExchangeGroup.from_process_group(dist.group.WORLD, timeout=30)
+        exchange = FeatureExchange.plan(ITEMS, MESH, {"length": 24}, group)
+        heard += [_call(exchange, extra if (rank, number) == (BREAKS, 1) else 0) for number in range(3)]
+    return heard
+
+
+def _call(exchange: Any, extra: int) -> str:  # noqa: ANN401 - as above
+    import torch
+
+    from hpplan.exchange import PeersFailed
+
+    rows = sum(count for _, count in exchange.bucket) + extra
+    try:
+        exchange(torch.ones(rows, 3, requires_grad=True)).rows.sum().backward()
+    except PeersFailed as failure:
+        return str(failure)
+    return "nothing"
+
+
 def _threads() -> str:
     """Return the names of hpplan's threads."""
     return " ".join(one.name for one in threading.enumerate() if one.name.startswith("hpplan"))

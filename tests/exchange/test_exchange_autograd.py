@@ -29,6 +29,12 @@ def test_rank_that_receives_nothing_keeps_its_edge() -> None:
     assert second == (([8, 3], "torch.bfloat16", "cpu", True, True), 2, 1)
 
 
+@pytest.mark.parametrize("width", [1, 3])
+def test_sum_of_no_rows_has_a_gradient_too(width: int) -> None:
+    """Torch calls an expanded tensor of no rows contiguous, but no bytes of it can be sent."""
+    assert run_ranks(2, autograd_runs.sums_what_it_received, width) == [([[1.0] * width] * 8, 0), ([], 1)]
+
+
 def test_frozen_encoder_costs_no_backward_collective() -> None:
     """With a frozen encoder no gradients need to travel; thawed where not every rank sees it, they must."""
     assert run_ranks(2, autograd_runs.frozen_then_thawed) == [(1, 3, 24.0), (1, 3, None)]

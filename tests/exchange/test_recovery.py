@@ -30,6 +30,13 @@ def test_new_group_knows_nothing_of_an_earlier_fault(tmp_path: Path) -> None:
         assert (threads, no_threads) == ("hpplan-post", "")
 
 
+def test_new_group_meets_no_collective_of_an_earlier_one() -> None:
+    """Where a rank refused to send, its peers' collectives wait in the process group for its next one."""
+    refused = "rank 2: the features have 1 rows, and the rank's bucket has 0"
+    heard = ["nothing", *[refused] * 2, *["nothing"] * 6]
+    assert run_ranks(3, recovery_runs.refuse_and_recover) == [heard] * 3
+
+
 def test_rank_that_never_comes_to_its_group_is_named() -> None:
     """Torch says nothing for twice as long, and then not who is missing; a latecomer hears it too."""
     message = "rank 2 did not make its exchange group within 3 s"
