@@ -44,7 +44,6 @@ class Job:
     """A file shared by all ranks; None where they meet at address and port."""
     agent_holds_store: bool
     """Whether torchrun's agent listens there, rather than rank 0."""
-    under_torchrun: bool
     launcher: int | None
     """The process id of `--launch`, without which its workers end."""
     attempt: str
@@ -120,7 +119,6 @@ def job_from(environment: Mapping[str, str]) -> Job | None:
         port=0 if store else _number(environment, "MASTER_PORT"),
         store_path=store or None,
         agent_holds_store=environment.get(AGENT_STORE_VARIABLE) == "True",
-        under_torchrun="TORCHELASTIC_RUN_ID" in environment,
         launcher=_number(environment, LAUNCHER_VARIABLE) if environment.get(LAUNCHER_VARIABLE) else None,
         attempt="/".join(environment.get(name, "") for name in _ATTEMPT),
     )
