@@ -51,6 +51,7 @@ _OPTIONS: dict[str, list[list[str]]] = {
         *(["--video-id=6"], ["--encoder-ranks=2"], ["--cp-layout=zigzag"]),
         ["--mesh=dp=2,cp=2", "--replicas", "--micro-batch=1"],
     ],
+    "exec": [["--granularity=row"], ["--dtype=float32"], ["--iters=3"], ["--timeout=5"], ["--no-backward"]],
     "compile": [["--bare"], ["--pad"], ["--granularity=row"], ["--strict"]],
 }
 """Options of each command that any document may meet; a few more have numbers."""
@@ -130,7 +131,7 @@ def _plan(random: Random) -> Case:
         beside += ["--strategies", "s"]
     choices = [
         _run(random, "validate", "d", *beside, *(_mesh(random) if random.random() < 0.3 else [])),
-        _run(random, "normalize", "d", *beside),
+        random.choice([_run(random, "normalize", "d", *beside), ["normalize", "d", "-w", *beside]]),
         _run(random, "explain", "d", *beside),
         _run(random, "diff", "d", "d2"),
         _run(random, "diff", "d", "d"),
@@ -146,13 +147,15 @@ def _workload(random: Random) -> Case:
         _run(random, "route", "d", *_mesh(random)),
         _run(random, "compile", "p", "-o", "out", "--workload", "d", *_mesh(random)),
         _run(random, "route", "p", "--workload", "d"),
+        _run(random, "exec", "d", *_mesh(random)),
     ]
     return Case(files, [_run(random, "validate", "d", *_mesh(random)), choices[0], random.choice(choices)])
 
 
 def _routes(random: Random) -> Case:
     files = _pair(random, "routes", "d2", "routes")
-    runs = [_run(random, "route", "d"), _run(random, "diff", "d", "d2"), _run(random, "validate", "d", "d2")]
+    runs = [_run(random, command, "d") for command in ("route", "exec")]
+    runs += [_run(random, command, "d", "d2") for command in ("diff", "validate")]
     return Case(files, [_run(random, "validate", "d"), random.choice(runs)])
 
 

@@ -104,6 +104,8 @@ def _of_run(run: list[str], case: Case) -> Iterator[Fault]:
         yield Fault(f"slow: {run[0]}", f"{end.seconds:.1f} s", run)
     if len(end.out) + len(end.err) > MOST_CHARACTERS:
         yield Fault(f"talkative: {run[0]}", f"{len(end.out) + len(end.err):,} characters", run)
+    if "-w" in run and end.status == 0:
+        yield from _of_written(run, case)
     texts = {"standard error": end.err}
     is_document = run[0] in _WRITES_DOCUMENTS and not {"--changes", "--check"} & {*run}
     if not is_document and not any(option.startswith(_MACHINE) for option in run):
@@ -112,6 +114,21 @@ def _of_run(run: list[str], case: Case) -> Iterator[Fault]:
         raw = sorted({one for one in text if not one.isprintable() and one != "\n"})
         if raw and "--print-after=all" not in run:
             yield Fault(f"control characters: {run[0]}, {name}", f"{raw} in {text[:2000]!r}", run)
+
+
+def _of_written(run: list[str], case: Case) -> Iterator[Fault]:
+    """Look at a plan that was normalized in place: it is what is printed, and stays as it is."""
+    written = Path("d").read_bytes()
+    Path("d").write_bytes(case.files["d"])
+    printed = ended([part for part in run if part != "-w"], case)
+    if not _same(parse_document(written, "d").data, parse_document(printed.out.encode(), "printed").data):
+        yield Fault(
+            "written in place, and printed otherwise", f"{written[:2000]!r}\n{printed.out[:2000]}", run
+        )
+    Path("d").write_bytes(written)
+    again = ended([*(part for part in run if part != "-w"), "--check"], case)
+    if again.status != 0:
+        yield Fault("written in place, and not as --check wants it", again.out[:2000], run)
 
 
 def _of_library(raw: bytes, name: str) -> list[Fault]:
