@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from hpplan.documents.limits import MAX_RECORD
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -185,6 +187,8 @@ class _Text:
             self._ended = True
             return False
         self.position()
+        if len(self._window) - self.at > MAX_RECORD:
+            raise self.broken(f"an element goes on beyond {MAX_RECORD >> 20} MiB")
         del self._window[: self.at]
         self._window += block
         self.at = self._seen = 0

@@ -11,8 +11,9 @@ from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import JSON_SYNTAX, NOT_A_MAPPING
 from hpplan.documents.json_array import BrokenArrayError, Element, array_elements
 from hpplan.documents.json_data import NotJsonError, load_json
+from hpplan.documents.limits import MAX_RECORD
 from hpplan.documents.source import Source
-from hpplan.documents.streams import UTF16_MARKS, decoded, document_name, opened, unreadable
+from hpplan.documents.streams import UTF16_MARKS, decoded, document_name, endless, opened, unreadable
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -152,7 +153,10 @@ class _Reader:
 
     def line(self) -> bytes:
         """Return the next line, or nothing at the end."""
-        return self._told(self._stream.readline)
+        found = self._told(lambda: self._stream.readline(MAX_RECORD))
+        if len(found) == MAX_RECORD:
+            raise endless(self._path, MAX_RECORD)
+        return found
 
     def block(self) -> bytes:
         """Return the next block, or nothing at the end."""

@@ -7,6 +7,12 @@ from typing import Final
 LARGEST_NUMBER: Final = 2**53 - 1
 """The largest whole number that every JSON reader takes exactly."""
 
+MAX_BYTES: Final = 2**30
+"""Of a document; a device may have no end."""
+
+MAX_RECORD: Final = 2**28
+"""Bytes of one sample."""
+
 MAX_DEPTH: Final = 200
 """Lists and mappings inside one another."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import NOT_UTF8
+from hpplan.documents.limits import MAX_BYTES
 from hpplan.documents.source import BOM, Source
 from hpplan.errors import InvalidInput, UnusableRequest
 
@@ -20,6 +21,8 @@ STDIN: Final = "-"
 
 STDIN_NAME: Final = "<stdin>"
 """The name of the document that standard input holds."""
+
+_PIECE: Final = 1 << 26
 
 UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
@@ -53,17 +56,32 @@ def opened(path: str) -> Iterator[BinaryIO]:
 
 def read_bytes(path: str) -> bytes:
     """Return what is at a path, or on standard input; raise UnusableRequest where it cannot be read."""
+    pieces: list[bytes] = []
+    size = 0
     with opened(path) as stream:
         try:
-            return stream.read()
+            while piece := stream.read(_PIECE):
+                pieces.append(piece)
+                size += len(piece)
+                if size > MAX_BYTES:
+                    raise endless(path, MAX_BYTES)
         except OSError as error:
             raise unreadable(path, error) from None
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def endless(path: str, most: int) -> UnusableRequest:
+    """Return the failure to read what goes on beyond `most` bytes."""
+    return UnusableRequest(f"Cannot read {_named(path)}: it goes on beyond {most >> 20:,} MiB.")
 
 
 def unreadable(path: str, error: OSError | ValueError) -> UnusableRequest:
     """Return the failure to read what is at a path."""
-    named = "standard input" if path == STDIN else path or "''"
-    return UnusableRequest(f"Cannot read {named}: {why(error)}.")
+    return UnusableRequest(f"Cannot read {_named(path)}: {why(error)}.")
+
+
+def _named(path: str) -> str:
+    return "standard input" if path == STDIN else path or "''"
 
 
 def why(error: OSError | ValueError) -> str:

@@ -301,3 +301,27 @@ def test_a_diff_on_a_pipe_is_left_as_it_is(hpplan: Runner, tmp_path: Path) -> No
     shown = hpplan("--color", "always", "normalize", str(path), "--diff", "--canonical").stdout
     assert "\\u202e" in shown
     assert set(HIDING) & set(shown) == {"3", "1", "m"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["validate", "/dev/zero"], "Cannot read /dev/zero: it goes on beyond 64 MiB."),
+        (["workload", "/dev/zero", "--model", "custom"], "Cannot read /dev/zero: it goes on beyond 1 MiB."),
+        (["workload", "array", "--model", "custom"], "an element goes on beyond 1 MiB"),
+    ],
+)
+def test_an_endless_input(
+    hpplan: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], named: str
+) -> None:
+    """What has no end is read until all memory is taken."""
+    monkeypatch.setattr("hpplan.documents.streams.MAX_BYTES", 1 << 26)
+    for module in ("jsonl", "json_array"):
+        monkeypatch.setattr(f"hpplan.documents.{module}.MAX_RECORD", 1 << 20)
+    monkeypatch.setattr("hpplan.documents.jsonl._BLOCK", 1 << 16)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "array").write_bytes(b"[[" + b"1," * 2**20)
+    result = hpplan(*arguments)
+    assert result.status in {1, 2}
+    assert result.stdout == ""
+    assert named in result.stderr

@@ -35,6 +35,7 @@ PATIENCE = 120.0
 """Seconds without an answer after which a case counts as one that never ends."""
 
 HASH_SEEDS = ("0", "1", "4242")
+"""Values of PYTHONHASHSEED."""
 _ATTEMPTS = 600
 _LONGEST = 4000
 
@@ -170,7 +171,12 @@ def in_shells(seed: int, numbers: int, count: int, faults: dict[str, tuple[int, 
                     faults.setdefault(fault.kind, (number, fault, one))
 
 
-def under_hash_seeds(seed: int, count: int, faults: dict[str, tuple[int, Fault, Case]]) -> None:
+def under_hash_seeds(
+    seed: int,
+    count: int,
+    faults: dict[str, tuple[int, Fault, Case]],
+    hash_seeds: tuple[str, ...] = HASH_SEEDS,
+) -> None:
     """Compare the answers to some of the cases under several values of PYTHONHASHSEED."""
     if not count:
         return
@@ -179,7 +185,7 @@ def under_hash_seeds(seed: int, count: int, faults: dict[str, tuple[int, Fault, 
         subprocess.run(
             command, env={**os.environ, "PYTHONHASHSEED": value}, capture_output=True, text=True, check=True
         ).stdout.splitlines()
-        for value in HASH_SEEDS
+        for value in hash_seeds
     ]
     for number, lines in enumerate(zip(*told, strict=True)):
         if len(set(lines)) > 1:
