@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
-from hpplan.errors import INTERRUPTED_STATUS
-
+TYPE_CHECKING = False  # typing takes longer to import than all else here, before Ctrl-C is heard
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType, TracebackType
@@ -25,12 +23,12 @@ def leave_on_interrupt() -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    del number, frame
+    del frame
     with suppress(OSError):
         if os.isatty(2):
             # The terminal shows ^C in it.
             os.write(2, b"\n")
-    os._exit(INTERRUPTED_STATUS)
+    os._exit(128 + number)
 
 
 @contextmanager
