@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from conftest import Runner
 
+_SECONDS = 4
+"""Of processor time, of which all of these take a fraction."""
+
 EP = "hyper_parallel.distributed.expert_parallel.recipes.deepseekv3_ep_compute_fn"
 
 
@@ -44,7 +47,6 @@ def contracts(number: int) -> dict[str, Any]:
 
 
 SLOW: dict[str, Callable[[], dict[str, Any]]] = {
-    "brackets without an end": lambda: plan(injections=[rule(["[" * 999 + str(n) for n in range(20)])]),
     "stars that all could match": lambda: plan(
         param_plan={"a.b": {}, **{f"{'a' * 60}.{'a' * 60}.b{n}": {} for n in range(10)}},
         injections=[rule("*a" * 30 + "*b*", inner_wrapper="x")],
@@ -70,18 +72,15 @@ SLOW: dict[str, Callable[[], dict[str, Any]]] = {
             {"target": f"hyper.parallel.compute.y{n}", "kind": "moe_ep_routed"} for n in range(1000)
         ],
     },
-    "records without a target": lambda: {"rules": [{"match": "a"}] * 8000},
+    "records without a target": lambda: {"rules": [{"match": "a"}] * 13_000},
     "faults in one entry": lambda: plan(
-        param_plan={"a": {"in_src": {"x": {f"a{n}": "X" for n in range(8000)}}}}
+        param_plan={"a": {"in_src": {"x": {f"a{n}": "X" for n in range(15_000)}}}}
     ),
     "rules that differ in an argument": lambda: plan(
         param_plan={f"l.{n}": {} for n in range(30)},
-        injections=[rule("*", {"_target_": EP, "number": n}) for n in range(1500)],  # type: ignore[arg-type]
+        injections=[rule("*", {"_target_": EP, "number": n}) for n in range(3000)],  # type: ignore[arg-type]
     ),
-    "contracts": lambda: contracts(6000),
-    "names left out": lambda: plan(
-        not_covered=[f"a.{n}" for n in range(8000)], frozen_sharded_params=[f"b.{n}" for n in range(8000)]
-    ),
+    "contracts": lambda: contracts(9000),
     "samples in one sample": lambda: {"text_tokens": 1, "images": [5] * 8000},
 }
 
@@ -97,8 +96,14 @@ def test_validate_is_quick(hpplan: Runner, tmp_path: Path, name: str) -> None:
     else:
         result = hpplan("validate", str(path), "--output-format", "concise")
     assert result.status in {0, 1}
-    # Each took ten times as long, or more; the limit is for a machine that does other things.
-    assert time.process_time() - start < 8
+    assert time.process_time() - start < _SECONDS
+
+
+def test_brackets_without_an_end_are_quick() -> None:
+    """Each bracket of a pattern is looked at to the end of the pattern."""
+    start = time.process_time()
+    assert matcher("[" * 20_000)("[" * 20_000)
+    assert time.process_time() - start < _SECONDS
 
 
 def test_a_diff_of_lines_that_repeat_is_quick(hpplan: Runner, tmp_path: Path) -> None:
@@ -111,7 +116,7 @@ def test_a_diff_of_lines_that_repeat_is_quick(hpplan: Runner, tmp_path: Path) ->
         "normalize", str(tmp_path / "new"), "-o", str(tmp_path / "old"), "--diff", "--format", "yaml"
     )
     assert result.status == 1
-    assert time.process_time() - start < 8
+    assert time.process_time() - start < _SECONDS
 
 
 def test_a_name_of_a_thousand_numbers(hpplan: Runner, tmp_path: Path) -> None:

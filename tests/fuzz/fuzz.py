@@ -233,6 +233,8 @@ def smaller(one: Case, fault: Fault) -> Case:
 
 
 def _tell(seed: int, number: int, fault: Fault, one: Case, keep: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        fault = next((found for found in examine(one, Path(folder)) if found.kind == fault.kind), fault)
     _say(f"\n{fault.kind}\n  seed {seed}, case {number}: python {__file__} --seed {seed} --case {number}")
     for run in one.runs:
         _say(f"  hpplan {shlex.join(run)[:_LONGEST]!r}")

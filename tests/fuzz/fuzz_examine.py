@@ -107,7 +107,8 @@ def _of_run(run: list[str], case: Case) -> Iterator[Fault]:
     if "-w" in run and end.status == 0:
         yield from _of_written(run, case)
     texts = {"standard error": end.err}
-    is_document = run[0] in _WRITES_DOCUMENTS and not {"--changes", "--check"} & {*run}
+    # A diff on a pipe is for patch.
+    is_document = run[0] in _WRITES_DOCUMENTS and ("--diff" in run or not {"--changes", "--check"} & {*run})
     if not is_document and not any(option.startswith(_MACHINE) for option in run):
         texts["standard output"] = end.out
     for name, text in texts.items():
