@@ -43,7 +43,8 @@ def scatter(rows: torch.Tensor, buffer: torch.Tensor, runs: Runs, *, add: bool =
             else:
                 target.copy_(source)
         return
-    index, picked = _starts(runs, rows.device), buffer.index_select(0, _offsets(runs, rows.device))
+    index = _starts(runs, rows.device)
+    picked = buffer if runs.whole(len(buffer)) else buffer.index_select(0, _offsets(runs, rows.device))
     if add:
         rows.index_add_(0, index, picked.to(rows.dtype))
     else:

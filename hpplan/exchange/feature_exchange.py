@@ -14,12 +14,12 @@ from hpplan.exchange.faults import PeersFailed
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup
 from hpplan.exchange.lockstep import Alike
 from hpplan.exchange.packing import Packing
-from hpplan.exchange.payloads import difference, news, signature_of, tensors
+from hpplan.exchange.payloads import difference, look_of, news, signature_of, tensors
 from hpplan.exchange.received import Received
 from hpplan.routing.mesh import parse_mesh
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from hpplan.exchange.lockstep import Step
     from hpplan.exchange.payloads import Signature
@@ -65,8 +65,8 @@ class FeatureExchange:
         self.digest = digest
         self.group = group
         self.replica_grad = replica_grad
-        self._known: dict[Signature, Alike] = {}
-        """The kinds of call that all ranks have made."""
+        self._known: dict[Hashable, Alike] = {}
+        """The kinds of call that all ranks have made, by the looks of the payloads."""
         self._last: Signature | None = None
         self._anchor = torch.zeros((), requires_grad=True)
         divisor = route.copies if replica_grad == "mean" else 1
@@ -161,31 +161,27 @@ class FeatureExchange:
 
     def _call(self, features: torch.Tensor | Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         payloads, problem = tensors(features)
-        problem = problem or self._problem(payloads)
-        if problem is not None:
-            self.group.ledger.refuse(problem)
-        if len(self.route.group_ranks) > 1:
-            return self._run_together(payloads)
-        return tuple(payloads) if self._engine.packing.in_order else self._run(payloads, None)
+        look = look_of(payloads)
+        alike = self._known.get(look)
+        if alike is None:
+            problem = problem or self._problem(payloads)
+            if problem is not None:
+                self.group.ledger.refuse(problem)
+            if len(self.route.group_ranks) == 1:
+                return tuple(payloads) if self._engine.packing.in_order else self._run(payloads, None)
+            alike = self._alike(signature_of(payloads), new=True)
+        wants_grad = torch.is_grad_enabled() and any(payload.requires_grad for payload in payloads)
+        received = self._run(payloads, self.group.lockstep.call(alike, wants_grad=wants_grad))
+        if look not in self._known:
+            self._known[look] = self._alike(alike.signature, new=False)
+        self._last = alike.signature
+        return received
 
     def agree_again(self) -> None:
         """Return at once: in each call ranks find out by themselves whether one has thawed its encoder.
 
         Trainers that call this need not.
         """
-
-    def _run_together(self, payloads: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        """Run the call in which all ranks of the group take part."""
-        signature = signature_of(payloads)
-        alike = self._known.get(signature)
-        if alike is None:
-            alike = self._alike(signature, new=True)
-        wants_grad = torch.is_grad_enabled() and any(payload.requires_grad for payload in payloads)
-        received = self._run(payloads, self.group.lockstep.call(alike, wants_grad=wants_grad))
-        if signature not in self._known:
-            self._known[signature] = self._alike(signature, new=False)
-        self._last = signature
-        return received
 
     def _alike(self, signature: Signature, *, new: bool) -> Alike:
         surprise = news(signature, self._last) if new and self._last is not None else ""

@@ -19,6 +19,9 @@ NOTE_BYTES = 1024
 _ROOM = 1 << 20
 """Bytes of rows that one letter has room for."""
 
+_BOX = 64 << 20
+"""Bytes of rows that all letters to a rank have room for: in large groups there is less in each."""
+
 _POSTAGE = 2 << 20
 """Bytes of rows that a rank puts into its letters, all of them: each is copied once more than needed."""
 
@@ -36,30 +39,26 @@ class Letters:
         """Send letters between the CPUs of a group's ranks."""
         self._group = group
         self._transport = transport
-        self._rank = dist.get_rank(group)
+        self.rank = dist.get_rank(group)
         ranks = range(dist.get_world_size(group))
-        self._others = [rank for rank in ranks if rank != self._rank]
+        self._others = [rank for rank in ranks if rank != self.rank]
         gloo = "cpu:gloo" in dist.get_backend_config(group).split(",")
-        self._room = _ROOM if gloo else 0
+        self._room = min(_ROOM, _BOX // len(ranks)) if gloo else 0
         self._note = bytearray(NOTE_BYTES)
         self._noted = torch.frombuffer(self._note, dtype=torch.uint8)
         length = NOTE_BYTES + self._room
-        self._splits = [0 if rank == self._rank else length for rank in ranks]
+        self._splits = [0 if rank == self.rank else length for rank in ranks]
         # Pages that no letter ever reached cost nothing.
         self._box = mmap.mmap(
             -1, length * max(1, len(self._others)), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
         )
         self._arrived = torch.frombuffer(self._box, dtype=torch.uint8)[: sum(self._splits)]
-        self._starts = {rank: number * length for number, rank in enumerate(self._others)}
+        self._starts = [number * length for number in range(len(self._others))]
 
-    def have_room(self, leaving: Sequence[torch.Tensor], arriving: Sequence[torch.Tensor]) -> bool:
-        """Whether rows, as bytes by rank, fit into letters."""
+    def have_room(self, leaving: Sequence[torch.Tensor], arriving: Sequence[int]) -> bool:
+        """Whether rows fit into letters: their bytes by rank, and how many are to come."""
         sizes = [rows.numel() for rows in leaving]
-        return (
-            max(sizes) <= self._room
-            and sum(sizes) <= _POSTAGE
-            and max(rows.numel() for rows in arriving) <= self._room
-        )
+        return max(*sizes, *arriving) <= self._room and sum(sizes) <= _POSTAGE
 
     def exchange(self, note: bytes, leaving: Sequence[torch.Tensor] | None, doing: str) -> None:
         """Send a note, and rows to each rank where there are any; return once all letters are here."""
@@ -69,29 +68,26 @@ class Letters:
         for rank in self._others:
             pieces.append(self._noted)
             splits[rank] = NOTE_BYTES
-            if leaving is not None and (size := leaving[rank].numel()):
+            if leaving is not None:
                 pieces.append(leaving[rank])
-                splits[rank] += size
+                splits[rank] += leaving[rank].numel()
         sent = torch.cat(pieces)
         collective: partial[dist.Work] = partial(
             dist.all_to_all_single, self._arrived, sent, self._splits, splits, group=self._group
         )
         self._transport.run([collective], sent.device, doing)
 
-    def notes(self, start: int, stop: int) -> list[bytes]:
-        """Return these bytes of all notes, by rank."""
-        return [
-            bytes(self._note[start:stop])
-            if rank == self._rank
-            else self._box[self._starts[rank] + start : self._starts[rank] + stop]
-            for rank in range(len(self._splits))
-        ]
+    def notes(self, size: int) -> list[bytes]:
+        """Return the first bytes of all notes, by rank."""
+        notes = [self._box[start : start + size] for start in self._starts]
+        notes.insert(self.rank, bytes(self._note[:size]))
+        return notes
 
-    def take_out(self, leaving: Sequence[torch.Tensor], arriving: Sequence[torch.Tensor]) -> None:
-        """Put the rows of the last letters where they belong, a rank's own ones too."""
-        for rank, rows in enumerate(arriving):
-            size = rows.numel()
-            if size and rank == self._rank:
-                rows.copy_(leaving[rank])
-            elif size:
-                rows.copy_(self._arrived.narrow(0, self._starts[rank] + NOTE_BYTES, size))
+    def rows(self, own: torch.Tensor, sizes: Sequence[int]) -> list[torch.Tensor]:
+        """Return the bytes of rows that came with the last letters, by rank; they last until the next."""
+        found = [
+            self._arrived.narrow(0, start + NOTE_BYTES, sizes[rank])
+            for rank, start in zip(self._others, self._starts, strict=True)
+        ]
+        found.insert(self.rank, own)
+        return found

@@ -40,7 +40,7 @@ _SHOWN = len("sha256:") + 12
 
 
 class Kind(IntEnum):
-    """What a rank is sending."""
+    """What a rank is sending in a step."""
 
     FEATURES = 1
     GRADIENTS = 2
@@ -53,6 +53,7 @@ class Alike:
         self, routes: str, replica_grad: str, signature: Signature, news: str = "", *, first: bool
     ) -> None:
         """Take what can be said about a call; `news` says why this rank may be the odd one."""
+        self.signature = signature
         exact = sha256(repr(signature).encode()).hexdigest()
         self.stamp = sha256(f"{routes} {replica_grad} {exact}".encode()).digest()[:16]
         brings = {"brings": spelled(signature)[:200], "exact": exact, "news": news[:300]}
@@ -86,9 +87,12 @@ class Lockstep:
 
     def compare(self) -> list[int]:
         """Return the flags of all ranks' last notes; raise PeersFailed where they are not of one step."""
-        mine, *_ = heads = self.letters.notes(0, _FORM.size)
-        if any(head[:_FLAGS_AT] != mine[:_FLAGS_AT] for head in heads):
-            self._fail(_difference(self._ranks, [_read(note) for note in self.letters.notes(0, NOTE_BYTES)]))
+        heads = self.letters.notes(_FORM.size)
+        mine = heads[0][:_FLAGS_AT]
+        for head in heads:
+            if not head.startswith(mine):
+                notes = self.letters.notes(NOTE_BYTES)
+                self._fail(_difference(self._ranks, [_read(note) for note in notes]))
         return [head[_FLAGS_AT] for head in heads]
 
     def _fail(self, reason: str) -> NoReturn:
@@ -111,23 +115,27 @@ class Step:
         """Return the step of the call's backward."""
         return Step(self._lockstep, self._alike, Kind.GRADIENTS, self._call, wants_grad=False)
 
-    def take(self, leaving: Sequence[torch.Tensor], arriving: Sequence[torch.Tensor], doing: str) -> bool:
-        """Return once every rank has sent its note of this step, whether the rows came with it.
+    def take(
+        self, leaving: Sequence[torch.Tensor], arriving: Sequence[int], doing: str
+    ) -> list[torch.Tensor] | None:
+        """Wait until every rank has sent its note of this step; return the rows that came with it, by rank.
 
-        Rows are bytes to and from each rank on CPUs; none where they cannot
-        come along. Raises PeersFailed on every rank where one takes another step.
+        Rows are bytes on CPUs, and `arriving` is how many are to come. None
+        where rows travel apart: where there are many, or they are elsewhere.
+        Raises PeersFailed on every rank where one takes another step.
         """
         letters, alike = self._lockstep.letters, self._alike
         carried = bool(leaving) and not alike.apart and letters.have_room(leaving, arriving)
         flags = _NEEDS_GRAD * self.needs_grad + _CARRIED * carried
         head = _FORM.pack(alike.stamp, self._call, self._kind, flags)
         letters.exchange(head + alike.text, leaving if carried else None, doing)
-        said = self._lockstep.compare()
-        self.needs_grad = any(flags & _NEEDS_GRAD for flags in said)
-        alike.apart = not all(flags & _CARRIED for flags in said)
-        if not alike.apart:
-            letters.take_out(leaving, arriving)
-        return not alike.apart
+        every, some = ~0, 0
+        for flags in self._lockstep.compare():
+            every &= flags
+            some |= flags
+        self.needs_grad = bool(some & _NEEDS_GRAD)
+        alike.apart = not every & _CARRIED
+        return None if alike.apart else letters.rows(leaving[letters.rank], arriving)
 
 
 class _Said(NamedTuple):

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from hpplan.routing.rank_route import RankRoute
 
 
+_FEW = 256
+"""Rows up to which one copy of all, and one more of the own ones, is faster than two copies apart."""
+
+
 class Run(NamedTuple):
     """`rows` rows from `offset` on in a buffer; `start` is where they lie in features or sequence."""
 
@@ -29,6 +33,13 @@ class Runs(list[Run]):
         """Hold these runs."""
         super().__init__(runs)
         self.indices: dict[tuple[str, object], Any] = {}
+
+    def whole(self, rows: int) -> bool:
+        """Whether the runs are a buffer of so many rows, from its start to its end."""
+        if self.indices.get(("whole", rows)) is None:
+            ends = [0, *accumulate(run.rows for run in self)]
+            self.indices["whole", rows] = ends == [*(run.offset for run in self), rows]
+        return bool(self.indices["whole", rows])
 
 
 class Record(NamedTuple):
@@ -46,9 +57,9 @@ class Packing:
 
     Rows that the rank sends to itself do not pass through the collective: they
     are copied from the features to the start of the receive buffer, and the
-    blocks of the other ranks follow in process-group order. Only where the
-    features lie in send order already, `in_order`, they are handed to the
-    collective as they are, own rows included, and nothing is copied.
+    blocks of the other ranks follow in process-group order. Own rows are handed
+    to the collective too, `through`, where the features lie in send order
+    already, so that nothing is copied, and where rows are few.
     """
 
     route: RankRoute
@@ -94,6 +105,12 @@ class Packing:
         )
 
     @cached_property
+    def through(self) -> bool:
+        """Whether the blocks of all ranks, the own one included, pass through the collective."""
+        gathers = self.route.mode == "tp_variable_all_gather"
+        return self.in_order or (not gathers and self.route.send_buffer_rows <= _FEW)
+
+    @cached_property
     def send_splits(self) -> tuple[int, ...]:
         """Rows handed to the collective for each rank of the process group."""
         return self._splits(self.route.input_splits)
@@ -104,22 +121,22 @@ class Packing:
         return self._splits(self.route.output_splits)
 
     def _splits(self, rows: Sequence[int]) -> tuple[int, ...]:
-        return tuple(rows[rank] if self.in_order or rank != self._own else 0 for rank in self.order)
+        return tuple(rows[rank] if self.through or rank != self._own else 0 for rank in self.order)
 
     @cached_property
     def own_rows(self) -> int:
         """Rows at the start of the receive buffer that were copied there without the collective."""
-        return 0 if self.in_order else self.route.input_splits[self._own]
+        return 0 if self.through else self.route.input_splits[self._own]
 
     @cached_property
     def own_runs(self) -> Runs:
         """Where those own rows come from."""
-        return Runs([] if self.in_order else self._blocks[self._own])
+        return Runs([] if self.through else self._blocks[self._own])
 
     @cached_property
     def send_runs(self) -> Runs:
         """Where the rows of the send buffer come from."""
-        others = self.order if self.in_order else [rank for rank in self.order if rank != self._own]
+        others = self.order if self.through else [rank for rank in self.order if rank != self._own]
         return Runs(_joined(self._blocks, others))
 
     @cached_property
@@ -146,7 +163,7 @@ class Packing:
     @cached_property
     def block_offsets(self) -> dict[int, int]:
         """Where the block of each source starts in the receive buffer."""
-        others = [rank for rank in self.order if self.in_order or rank != self._own]
+        others = [rank for rank in self.order if self.through or rank != self._own]
         ends = accumulate((self.route.output_splits[rank] for rank in others), initial=self.own_rows)
         return {self._own: 0, **dict(zip(others, ends, strict=False))}
 

@@ -58,11 +58,15 @@ class Transport:
         First, or at once, all ranks take the step that this belongs to, if any.
         """
         self.calls += 1
+        if step is not None:
+            row = sent.shape[1] * sent.element_size()
+            on_cpu = sent.device.type == "cpu"
+            parts = _flat(sent).split_with_sizes([rows * row for rows in input_splits]) if on_cpu else ()
+            came = step.take(parts, [rows * row for rows in output_splits], doing)
+            if came is not None:
+                torch.cat(came, out=_flat(received))
+                return
         arriving, leaving = _as_bytes(received), _as_bytes(sent)
-        if step is not None and step.take(
-            *(_parts(leaving, input_splits), _parts(arriving, output_splits)), doing
-        ):
-            return
         splits = (list(output_splits), list(input_splits))
         collective = partial(dist.all_to_all_single, arriving, leaving, *splits, group=self.process_group)
         self.run([collective], arriving.device, doing)
@@ -82,11 +86,15 @@ class Transport:
         """
         self.calls += 1
         group = self.process_group
+        if step is not None:
+            flat = [_flat(slot) for slot in slots] if slots[0].device.type == "cpu" else []
+            mine = flat[dist.get_rank(group) :][:1]
+            came = step.take(mine * len(flat), [rows.numel() for rows in flat], doing)
+            if came is not None:
+                for rows, arrived in zip(flat, came, strict=True):
+                    rows.copy_(arrived)
+                return
         blocks = [_as_bytes(slot) for slot in slots]
-        flat = [block.view(-1) for block in blocks] if blocks[0].device.type == "cpu" else []
-        mine = flat[dist.get_rank(group) :][:1]
-        if step is not None and step.take(mine * len(flat), flat, doing):
-            return
         broadcasts = [
             partial(dist.broadcast, block, dist.get_global_rank(group, rank), group=group)
             for rank, block in enumerate(blocks)
@@ -170,12 +178,9 @@ def _waited(work: dist.Work) -> str | None:
     return None
 
 
-def _parts(rows: torch.Tensor, splits: Sequence[int]) -> Sequence[torch.Tensor]:
-    """Return rows that are bytes on CPUs as one part for each rank, and others not at all."""
-    if rows.device.type != "cpu":
-        return ()
-    width = rows.shape[1]
-    return rows.view(-1).split_with_sizes([count * width for count in splits])
+def _flat(rows: torch.Tensor) -> torch.Tensor:
+    """View rows on a CPU as one line of bytes."""
+    return rows.view(-1).view(torch.uint8)
 
 
 def _as_bytes(rows: torch.Tensor) -> torch.Tensor:

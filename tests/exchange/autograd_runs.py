@@ -169,9 +169,10 @@ def planned(rank: int, items: list[list[dict[str, Any]]]) -> Any:  # noqa: ANN40
 
 def copies_made(rank: int, buckets: list[list[int]]) -> Any:  # noqa: ANN401 - plain truths
     """Say whether features went out as they lie, and whether records are views of what came in."""
-    sequence = {"length": 16}
+    # So many rows that own ones do not pass through the collective for convenience.
+    sequence = {"length": 800}
     items = [
-        {"item_id": item, "batch_index": 0, "decoder_token_start": 4 * item, "output_rows": 3}
+        {"item_id": item, "batch_index": 0, "decoder_token_start": 200 * item, "output_rows": 150}
         for item in range(4)
     ]
     setting = Setting({"sequence": sequence, "items": items, "buckets": buckets}, cp=2, tp=1, sp=False)

@@ -55,7 +55,7 @@ def corrupt(rank: int, culprit: int) -> None:
     def all_to_all(self: Transport, received: torch.Tensor, sent: torch.Tensor, *rest: Any) -> None:  # noqa: ANN401 - as the one it stands for
         if "exchanging features" in rest:
             sent = sent.clone()
-            sent[0, 0] += 1
+            sent[-1, 0] += 1
         own(self, received, sent, *rest)
 
     Transport.all_to_all = all_to_all  # type: ignore[assignment, method-assign]

@@ -186,7 +186,7 @@ def test_failed_verification_is_status_1_with_findings(tmp_path: Path, arguments
     report = tmp_path / "report.json"
     ran = run_command(job(4, tmp_path), [[*arguments, "--report", str(report)]] * 4, sabotage.corrupt, 1)
     assert [one.status for one in ran] == [1] * 4
-    found = "HP511 error: rank 3 received item 1 row 0 of payload 0 wrong: it holds no row that was sent"
+    found = "HP511 error: rank 3 received item 1 row 7 of payload 0 wrong: it holds no row that was sent"
     assert f"{arguments[1]}:1:1: {found}\n" in ran[0].stderr
     places = [line.partition(": it holds ")[0] for line in ran[0].stderr.splitlines()]
     assert len(places) == len(set(places))
