@@ -113,3 +113,5 @@ class Postponed:
             before(number, None)
         else:
             os.kill(os.getpid(), number)
+            # The first process of a container outlives that.
+            os._exit(128 + number)

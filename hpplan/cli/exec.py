@@ -11,6 +11,7 @@ import click
 from hpplan.cli.inputs import INPUT, PATH, refuse_overwriting
 from hpplan.cli.route_inputs import read_routes
 from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options
+from hpplan.documents.descriptors import descriptor_of, prints_aside
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
@@ -127,7 +128,6 @@ def command(
 def _work(
     output: Output, job: Job, settings: Settings, path: str, routing: RouteOptions, report: str | None
 ) -> int:
-    from hpplan.documents.descriptors import prints_aside
     from hpplan.exchange.worker import Callbacks, run_worker
     from hpplan.reports.progress import progress_bar
 
@@ -233,7 +233,7 @@ def _check_writable(report: str | None) -> None:
     """Refuse a report file that cannot be written before anything runs."""
     from hpplan.errors import UnusableRequest
 
-    if report is None or report == "-":
+    if report is None or report == "-" or descriptor_of(report) is not None:
         return
     folder = os.path.dirname(os.path.realpath(report))  # noqa: PTH120 - of the file a link leads to
     if not os.access(folder, os.W_OK) or os.path.isdir(report):  # noqa: PTH112

@@ -120,16 +120,19 @@ def refuse_overwriting(
     folder: str | None = None,
 ) -> None:
     """Refuse a command line whose output would take the place of a file it reads; `folder` holds several."""
-    read = [_file(path) for path in inputs]
-    for target in targets:
-        found = None if target == "-" else _file(target)
-        if found is None or found not in read:
-            continue
-        if folder is not None:
-            raise click.UsageError(
-                f"{option} {folder} would overwrite {target}, which is read; name another folder"
-            )
+    target = overwritten(targets, inputs)
+    if target is not None and folder is not None:
+        raise click.UsageError(
+            f"{option} {folder} would overwrite {target}, which is read; name another folder"
+        )
+    if target is not None:
         raise click.UsageError(f"{option} {target} would overwrite what is read from it; name another file")
+
+
+def overwritten(targets: Iterable[str | None], inputs: Iterable[str | None]) -> str | None:
+    """Return the first of the targets that is one of the inputs, whatever leads there; None where none is."""
+    read = {_file(path) for path in inputs} - {None}
+    return next((one for one in targets if one != "-" and _file(one) in read), None)
 
 
 def _file(path: str | None) -> tuple[int, int] | None:

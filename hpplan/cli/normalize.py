@@ -289,7 +289,8 @@ def _write(output: Output, writes: list[tuple[Run, str, Put]]) -> None:
     """Write the text of each run to its target, or none of them."""
     from hpplan.reports.changes import summarize
 
-    changed = output.write_files([(target, put.text) for _, target, put in writes])
+    texts = [(target, put.text) for _, target, put in writes]
+    changed = output.write_files(texts, replaced=[run.path for run, _, _ in writes])
     for (run, target, put), written in zip(writes, changed, strict=True):
         for note in put.notes if written else ():
             output.complain(f"{target}: {note}")

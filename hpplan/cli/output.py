@@ -10,7 +10,7 @@ from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from hpplan.cli.configuration import Configurations
     from hpplan.documents.source import Sources
@@ -76,11 +76,26 @@ class Output:
         else:
             self.write_files([(path, text)])
 
-    def write_files(self, texts: Iterable[tuple[str, str]], folder: str | None = None) -> list[bool]:
-        """Write results to files, all or none of them; return which of them changed."""
-        from hpplan.documents.files import replace_files
+    def write_files(
+        self, texts: Iterable[tuple[str, str]], folder: str | None = None, replaced: Collection[str] = ()
+    ) -> list[bool]:
+        """Write results to files, all or none of them; return which of them changed.
 
-        return replace_files(texts, self.complain, folder)
+        Raises UnusableRequest for a file that was read, unless it is to be `replaced`.
+        """
+        from hpplan.cli.inputs import overwritten
+        from hpplan.documents.files import replace_files
+        from hpplan.errors import UnusableRequest
+
+        read = [name for name in self.sources.names if name not in replaced]
+
+        def checked() -> Iterator[tuple[str, str]]:
+            for path, text in texts:
+                if overwritten([path], read) is not None:
+                    raise UnusableRequest(f"Cannot write {path}: it is read as well; name another file.")
+                yield path, text
+
+        return replace_files(checked(), self.complain, folder)
 
     @contextmanager
     def taking_prints(self) -> Iterator[None]:

@@ -122,7 +122,7 @@ def command(
     run = ValidateRun(output, found, given)
     try:
         paths, whole = output.configurations.paths(found, files, "FILE...")
-        refuse_overwriting([output_file], (*paths, rules_file, strategies_file, given_model))
+        refuse_overwriting([output_file], (*files, rules_file, strategies_file, given_model))
         for path in paths:
             with found.failures:
                 run.check(path, beside=whole is not None)

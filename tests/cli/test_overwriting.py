@@ -146,3 +146,27 @@ def test_split_hard_links_are_named(hpplan: Runner, job: Path) -> None:
     assert "plan: was one of 2 hard links, and is a file of its own now\n" in result.stderr
     assert (job / "plan").read_bytes() != before
     assert (job / "twin").read_bytes() == before
+
+
+def test_report_in_a_folder_that_is_checked(hpplan: Runner, job: Path) -> None:
+    """The second run of a gate refuses the report of the first, or a report takes the place of a plan."""
+    (job / "plan").rename(job / "plan.yaml")
+    for _ in range(2):
+        assert hpplan("validate", ".", "--output-format", "gitlab", "-o", "report.json").status < 2
+    before = (job / "plan.yaml").read_bytes()
+    result = hpplan("validate", ".", "-o", "plan.yaml")
+    assert (result.status, result.stdout) == (2, "")
+    assert result.stderr.endswith("Error: Cannot write plan.yaml: it is read as well; name another file.\n")
+    assert (job / "plan.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize("target", ["rules", "hpplan.toml"])
+def test_what_a_configuration_names_survives(hpplan: Runner, job: Path, target: str) -> None:
+    """The rules of a plan, or what names them, are overwritten because nobody typed their names."""
+    (job / "hpplan.toml").write_text('[[plans]]\nfiles = "plan"\nrules = "rules"\n')
+    before = (job / target).read_bytes()
+    result = hpplan("normalize", "plan", "-o", target)
+    assert (result.status, result.stdout) == (2, "")
+    assert result.stderr.endswith(f"Error: Cannot write {target}: it is read as well; name another file.\n")
+    assert (job / target).read_bytes() == before
+    assert hpplan("normalize", "plan", "-o", "plan").status == 0
