@@ -18,6 +18,9 @@ Path = tuple[str | int, ...]
 Position = tuple[int, int]
 """Line and column, both counted from 1, columns in characters."""
 
+_LONGEST = 4000
+"""Characters of a message or a hint."""
+
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
@@ -76,6 +79,13 @@ class Diagnostic:
     related: tuple[Place, ...] = ()
     severity: Severity | None = None
     """Overrides the severity of the code, as `--strict` does."""
+
+    def __post_init__(self) -> None:
+        """Cut the middle out of a message or hint that quotes a text of any length."""
+        for name in ("message", "hint"):
+            said = getattr(self, name)
+            if said is not None and len(said) > _LONGEST:
+                object.__setattr__(self, name, f"{said[: _LONGEST // 2]}…{said[-_LONGEST // 2 :]}")
 
     @property
     def level(self) -> Severity:

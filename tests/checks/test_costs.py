@@ -149,6 +149,20 @@ def test_the_nearest_name_is_looked_for_so_often() -> None:
     assert nearest_name("x" * 1000, ["x" * 999]) is None
 
 
+def test_a_message_quotes_no_megabyte(hpplan: Runner, tmp_path: Path) -> None:
+    """A message repeats a text of any length, and fills the screen."""
+    huge = "x" * 1_000_000
+    entry = {"in_src": {"x": {"tp": huge}}, huge: 1}
+    data = plan(param_plan={"a": entry}, injections=[rule("a", when=huge)])
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    for name in ("concise", "full", "github"):
+        result = hpplan("validate", str(path), "--output-format", name)
+        assert result.status == 1
+        assert all(f"HP{code}" in result.stdout for code in (103, 111, 305))
+        assert len(result.stdout) < 20_000
+
+
 def test_a_record_stays_in_proportion(hpplan: Runner, tmp_path: Path) -> None:
     """A pattern of a megabyte is written once for each of the modules that it strips."""
     names = [f"l.{n}" for n in range(100)]
