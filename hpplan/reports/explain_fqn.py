@@ -8,7 +8,7 @@ from hpplan.checks.forms import Forms
 from hpplan.documents.writer import dump_yaml
 from hpplan.plan.model import ENTRY_FIELDS, is_boundary
 from hpplan.reports.changes import wrap_sentence
-from hpplan.reports.concise import visible
+from hpplan.reports.concise import visible, visible_lines
 from hpplan.reports.explain_plan import in_mesh_order
 from hpplan.reports.paint import BOLD, paint
 
@@ -36,7 +36,7 @@ def render(
     facts = (f"{_INDENT}{_headed(line, color=color)}" for line in lines)
     text = "".join(f"{line}\n" for line in (paint(visible(fqn), BOLD, color=color), *facts))
     if entry:
-        text += "\n" + dump_yaml({fqn: entry}, {("*",): ENTRY_FIELDS})
+        text += "\n" + visible_lines(dump_yaml({fqn: entry}, {("*",): ENTRY_FIELDS}))
     return text
 
 

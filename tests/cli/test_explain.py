@@ -363,3 +363,12 @@ def test_colour_only_where_asked(hpplan: Runner) -> None:
         plain = hpplan("explain", *arguments).stdout
         assert "\x1b[1m" in coloured
         assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+def test_hidden_characters_in_an_entry(hpplan: Runner, folder: Path) -> None:
+    """A field whose name turns the line around is shown as it is to be seen, and not as it is."""
+    plan = '{"boundary_classes": {}, "param_plan": {"a": {"x\u202e": 1, "\u200e": "\x9b"}}}'
+    (folder / "hidden.json").write_text(plan, encoding="utf-8")
+    shown = hpplan("explain", "hidden.json", "a").stdout
+    assert "'x\\u202e': 1" in shown
+    assert [one for one in shown if not one.isprintable() and one != "\n"] == []
