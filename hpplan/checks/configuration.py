@@ -223,7 +223,10 @@ class Configuration:
 
 
 def _identity(path: str) -> str:
-    return os.path.realpath(path)
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # no file can have such a name
+        return path
 
 
 def _entries(data: Mapping[str, Any], name: str, place: Place = _NOWHERE) -> list[tuple[str, Place]]:

@@ -224,6 +224,6 @@ _MAKERS: dict[Callable[[Random], Case], int] = {
     _rules: 1,
     _strategies: 1,
     _any: 1,
-    _toml: 1,
+    _toml: 2,
 }
 """How often each is chosen."""
