@@ -122,7 +122,7 @@ def test_a_broken_configuration_is_a_finding(hpplan: Runner, root: Path, tmp_pat
     plan = str(root / "sample_plans" / "broken" / "dp-placement.yaml")
     result = hpplan("validate", plan, "--model", str(tmp_path), "--output-format", "concise")
     assert result.status == 1
-    assert [line.split(" ")[1] for line in result.stdout.splitlines() if " error: " in line] == [
+    assert {line.split(" ")[1] for line in result.stdout.splitlines() if " error: " in line} == {
         "HP231",
         "HP205",
     ]
