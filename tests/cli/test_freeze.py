@@ -125,7 +125,7 @@ def test_a_broken_configuration_is_a_finding(hpplan: Runner, root: Path, tmp_pat
     assert {line.split(" ")[1] for line in result.stdout.splitlines() if " error: " in line} == {
         "HP231",
         "HP205",
-    ]
+    }
     assert f"{broken}:2:17: HP231 error: the installed transformers has no 'lama'" in result.stdout
 
 
