@@ -10,7 +10,7 @@ from hpplan.plan.placement import parse_placement
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
 
 AMBIGUOUS_DIMENSION = Code(
     "HP113",

@@ -10,7 +10,7 @@ from hpplan.plan.nearest import NearestFqn
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
 
 BOUNDARY_WITHOUT_ENTRY = Code(
     "HP201",

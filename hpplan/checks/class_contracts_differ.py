@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from hpplan.checks.contracts import contract_of, differing_fields
-from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.documents.natural import natural_key
+from hpplan.inspection.contracts import contract_of, differing_fields
+from hpplan.inspection.related import noted
 from hpplan.plan.model import is_boundary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from hpplan.checks.contracts import Contract
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.contracts import Contract
+    from hpplan.inspection.subject import Subject
     from hpplan.plan.model import Plan
 
 CLASS_CONTRACTS_DIFFER = Code(

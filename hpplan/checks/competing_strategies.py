@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.related import noted
-from hpplan.checks.roles import ROLES, alike, effective, role_target
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.related import noted
+from hpplan.inspection.roles import ROLES, alike, effective, role_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
     from hpplan.plan.rules import Rule
 
 COMPETING_STRATEGIES = Code(

@@ -14,8 +14,8 @@ from hpplan.plan.shape import LONGEST_NAME
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Path, Place
+    from hpplan.inspection.subject import Subject
 
 DANGLING_REFERENCE = Code(
     "HP203",

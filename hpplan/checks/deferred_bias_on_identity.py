@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.forms import Forms
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.forms import Forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
 
 DEFERRED_BIAS_ON_IDENTITY = Code(
     "HP214",

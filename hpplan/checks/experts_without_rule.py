@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.passes.ep_strip import EpStrip
 from hpplan.plan.strategies import MOE_EP_ROUTED
-from hpplan.routing.wording import plural
+from hpplan.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Place
+    from hpplan.inspection.subject import Subject
 
 EXPERTS_WITHOUT_RULE = Code(
     "HP320",

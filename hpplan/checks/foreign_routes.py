@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.errors import InvalidInput
+from hpplan.inspection.related import noted
 from hpplan.routing.agreeing_plan import axes_not_named
 from hpplan.routing.mesh import mesh_of_plan
-from hpplan.routing.micro_batches import has_micro_batches, load_micro_batches
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.workload import load_workload
+from hpplan.workload.micro_batches import has_micro_batches, load_micro_batches
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hpplan.plan.model import Plan
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
-    from hpplan.routing.workload import Workload
+    from hpplan.workload.workload import Workload
 
 FOREIGN_ROUTES = Code(
     "HP504",

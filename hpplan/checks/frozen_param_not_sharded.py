@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.related import noted
 from hpplan.plan.fqn import ancestors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Place
+    from hpplan.inspection.subject import Subject
 
 FROZEN_PARAM_NOT_SHARDED = Code(
     "HP207",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.related import noted
 from hpplan.plan.rules import rules_field
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from hpplan.routing.mesh_codes import MESH_CONTRADICTS_PLAN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Code, Diagnostic
+    from hpplan.inspection.subject import Subject
 
 CODES: tuple[Code, ...] = (MESH_CONTRADICTS_PLAN,)
 

@@ -9,7 +9,7 @@ from hpplan.diagnostics import Code, Diagnostic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
 
 MESH_DIMS_DISAGREE = Code(
     "HP206",

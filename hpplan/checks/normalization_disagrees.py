@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.related import noted
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.related import noted
 from hpplan.passes.pipeline import PASSES
 from hpplan.plan.model import is_boundary
 from hpplan.plan.nearest import NearestFqn, nearest_name
@@ -13,8 +13,8 @@ from hpplan.plan.nearest import NearestFqn, nearest_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Place
+    from hpplan.inspection.subject import Subject
     from hpplan.plan.model import Plan
 
 NORMALIZATION_DISAGREES = Code(

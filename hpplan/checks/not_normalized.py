@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from hpplan.checks import experts_without_rule
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.documents.disk.streams import STDIN_NAME
 from hpplan.documents.natural import natural_key
-from hpplan.documents.streams import STDIN_NAME
 from hpplan.passes.shared_class_mark import SharedClassMark
-from hpplan.routing.wording import plural
+from hpplan.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
 
 NOT_NORMALIZED = Code(
     "HP222",

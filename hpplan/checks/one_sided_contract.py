@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.subject import SIDES
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.subject import SIDES
 from hpplan.plan.nearest import NearestNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Place
+    from hpplan.inspection.subject import Subject
     from hpplan.plan.model import Entry
 
 ONE_SIDED_CONTRACT = Code(

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.plan.nearest import NearestNames
-from hpplan.routing.wording import some
+from hpplan.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
 
 OUT_NAMES_DISAGREE = Code(
     "HP212",

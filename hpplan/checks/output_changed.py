@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.documents.streams import why
+from hpplan.documents.disk.streams import why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Place
+    from hpplan.inspection.subject import Subject
 
 OUTPUT_CHANGED = Code(
     "HP221",

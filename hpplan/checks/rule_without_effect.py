@@ -9,8 +9,8 @@ from hpplan.plan.codes import OTHER_CLASS, UNMATCHED_RULE, UNRESOLVED_TARGET
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Code, Diagnostic
+    from hpplan.inspection.subject import Subject
 
 CODES: tuple[Code, ...] = (UNRESOLVED_TARGET, UNMATCHED_RULE, OTHER_CLASS)
 

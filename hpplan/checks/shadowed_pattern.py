@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from hpplan.checks.related import noted
-from hpplan.checks.roles import ROLES, role_target
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.related import noted
+from hpplan.inspection.roles import ROLES, role_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Place
+    from hpplan.inspection.subject import Subject
     from hpplan.plan.rules import Rule
 
 SHADOWED_PATTERN = Code(

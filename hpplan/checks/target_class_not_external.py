@@ -9,7 +9,7 @@ from hpplan.diagnostics import Code, Diagnostic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
 
 TARGET_CLASS_NOT_EXTERNAL = Code(
     "HP314",

@@ -14,8 +14,8 @@ from hpplan.plan.strategies import STRATEGY_SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Place
+    from hpplan.inspection.subject import Subject
 
 UNKNOWN_FIELD = Code(
     "HP111",

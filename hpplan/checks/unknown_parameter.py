@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.checks.alike import alike
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.alike import alike
 from hpplan.models.facts import join, last_part, parent
 from hpplan.plan.nearest import NearestFqn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
 
 UNKNOWN_PARAMETER = Code(
     "HP241",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.plan.nearest import NearestNames
 from hpplan.routing.mesh import AXES
-from hpplan.routing.wording import some
+from hpplan.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
 
 UNKNOWN_PLACEMENT_AXIS = Code(
     "HP204",

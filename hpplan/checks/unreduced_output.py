@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hpplan.checks.alike import alike
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.alike import alike
 from hpplan.plan.fqn import ancestors, matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from hpplan.checks.subject import Subject
+    from hpplan.inspection.subject import Subject
     from hpplan.plan.model import Entry
 
 UNREDUCED_OUTPUT = Code(

@@ -11,8 +11,8 @@ from hpplan.routing.mesh_codes import EP_DOES_NOT_DIVIDE, UNUSABLE_AXIS_SIZE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.checks.subject import Subject
     from hpplan.diagnostics import Code, Diagnostic
+    from hpplan.inspection.subject import Subject
 
 CODES: tuple[Code, ...] = (EP_DOES_NOT_DIVIDE, UNUSABLE_AXIS_SIZE)
 

@@ -59,13 +59,13 @@ def command(
     of --mesh into parallel_dims, with a warning. A mesh with other active axes
     than the plan's, or with another sp, needs another plan.
     """
-    from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
     from hpplan.errors import Failures, InvalidOption
     from hpplan.passes.record import with_record, without_record
-    from hpplan.reports.changes import summarize
-    from hpplan.reports.route_view import RouteView
+    from hpplan.reports.changes.table import summarize
+    from hpplan.reports.route.view import RouteView
     from hpplan.routing.agreeing_plan import agreeing_plan, check_mesh
+    from hpplan.validation.kinds import take
 
     if folder == "-":
         raise click.BadParameter("two files need a folder, and '-' is none.", param_hint="'-o'")

@@ -16,7 +16,7 @@ def complete_codes(ctx: click.Context, param: click.Parameter, incomplete: str) 
     Where nothing is typed yet, these are the ids.
     """
     del ctx, param
-    from hpplan.checks.registry import all_codes
+    from hpplan.validation.catalog import all_codes
 
     before, comma, word = incomplete.rpartition(",")
     return [

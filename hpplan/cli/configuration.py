@@ -15,10 +15,10 @@ from hpplan.errors import UnusableRequest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hpplan.checks.configuration import Configuration
     from hpplan.cli.found import Found
     from hpplan.cli.output import Output
     from hpplan.plan.settings import Settings
+    from hpplan.validation.configuration import Configuration
 
 FILE, SHARED_FILE = "hpplan.toml", "pyproject.toml"
 """The names of a configuration file: one of ours, and one in which we have a table."""
@@ -116,7 +116,7 @@ class Configurations:
     def _read(self, path: str, folder: str) -> Configuration | None:
         """Return the configuration in a file, or None where a shared one has none."""
         if path not in self._known:
-            from hpplan.documents.streams import read_bytes
+            from hpplan.documents.disk.streams import read_bytes
 
             raw = read_bytes(path)
             shared = os.path.basename(path) == SHARED_FILE
@@ -126,9 +126,9 @@ class Configurations:
         return self._known[path]
 
     def _parsed(self, raw: bytes, path: str, folder: str, *, shared: bool) -> Configuration:
-        from hpplan.checks.configuration import Configuration
         from hpplan.diagnostics import Place
         from hpplan.documents.toml_data import parse_toml
+        from hpplan.validation.configuration import Configuration
 
         data, place = parse_toml(raw, path, self._output.sources), Place(path)
         for name in ("tool", "hpplan") if shared else ():

@@ -10,8 +10,8 @@ import click
 from hpplan.cli.inputs import INPUT, only_one_standard_input
 
 if TYPE_CHECKING:
-    from hpplan.checks.comparison.changes import Comparison
     from hpplan.cli.output import Output
+    from hpplan.comparison.changes import Comparison
     from hpplan.documents.reader import Document
 
 
@@ -37,7 +37,7 @@ def command(output: Output, a: str, b: str, format_name: str, *, exit_code: bool
     """
     from hpplan.documents.reader import read_document
     from hpplan.errors import Failures
-    from hpplan.reports.diff import render_json, render_text
+    from hpplan.reports.changes.diff import render_json, render_text
 
     only_one_standard_input((a, b))
     failures = Failures()
@@ -59,17 +59,17 @@ def command(output: Output, a: str, b: str, format_name: str, *, exit_code: bool
 
 def _compare(before: Document, after: Document) -> Comparison:
     """Compare two documents of one kind; raise UnusableRequest where they are not."""
-    from hpplan.checks.kinds import kind_of_document, what_it_is
     from hpplan.errors import UnusableRequest
+    from hpplan.validation.kinds import kind_of_document, what_it_is
 
     kinds = {kind_of_document(document.data) for document in (before, after)}
     if kinds == {"plan"}:
-        from hpplan.checks.comparison.plans import compare_plans
+        from hpplan.comparison.plans import compare_plans
         from hpplan.plan.model import load_plan
 
         return compare_plans(load_plan(before), load_plan(after))
     if kinds == {"routes"}:
-        from hpplan.checks.comparison.routes import compare_routes
+        from hpplan.comparison.routes import compare_routes
         from hpplan.routing.routes_document import load_routes
 
         return compare_routes(load_routes(before), load_routes(after))

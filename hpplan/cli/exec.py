@@ -11,14 +11,14 @@ import click
 from hpplan.cli.inputs import INPUT, PATH, refuse_overwriting
 from hpplan.cli.route_inputs import read_routes
 from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options
-from hpplan.documents.descriptors import descriptor_of, prints_aside
+from hpplan.documents.disk.descriptors import descriptor_of, prints_aside
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
     from hpplan.errors import HpplanError
-    from hpplan.exchange.job import Job
-    from hpplan.exchange.worker import Outcome, Settings
+    from hpplan.job.worker import Outcome, Settings
     from hpplan.routing.routes import RoutingTable
+    from hpplan.watch.launched import Job
 
 
 @click.command("exec", short_help="Run the routes under torchrun, and verify every row.")
@@ -97,8 +97,8 @@ def command(
     (something is not as the routing table says), 2, or 3 (a peer was lost or disagrees); torchrun
     itself ends with 1 whatever the status of its workers was, and names theirs.
     """
-    from hpplan.exchange.job import job_from
-    from hpplan.exchange.worker import Settings, require_torch
+    from hpplan.job.worker import Settings, require_torch
+    from hpplan.watch.launched import job_from
 
     job = job_from(os.environ)
     routing = RouteOptions(**options)
@@ -128,8 +128,8 @@ def command(
 def _work(
     output: Output, job: Job, settings: Settings, path: str, routing: RouteOptions, report: str | None
 ) -> int:
-    from hpplan.exchange.worker import Callbacks, run_worker
-    from hpplan.reports.progress import progress_bar
+    from hpplan.job.worker import Callbacks, run_worker
+    from hpplan.reports.terminal.progress import progress_bar
 
     def load() -> RoutingTable:
         if job.rank == 0:
@@ -137,7 +137,8 @@ def _work(
         return _read(output, job, path, routing)
 
     def publish(data: dict[str, Any]) -> None:
-        from hpplan.reports import exec_json, exec_table
+        from hpplan.reports.execution import json as exec_json
+        from hpplan.reports.execution import table as exec_table
 
         if report is not None:
             output.write(report, exec_json.render(data))
@@ -181,9 +182,9 @@ def _read(output: Output, job: Job, path: str, routing: RouteOptions) -> Routing
 
 def _launch(output: Output, path: str, routing: RouteOptions, workers: int, timeout: float) -> int:
     """Start this very command on `workers` ranks; what is wrong with INPUT is said once, here."""
-    from hpplan.documents.streams import STDIN_NAME
-    from hpplan.exchange.launch import launch
-    from hpplan.exchange.worker import check_size, require_torch
+    from hpplan.documents.disk.streams import STDIN_NAME
+    from hpplan.job.launch import launch
+    from hpplan.job.worker import check_size, require_torch
     from hpplan.signals import interruptible
 
     require_torch()
@@ -245,7 +246,7 @@ def _spelled(output: Output, error: HpplanError) -> str:
     from hpplan.errors import InvalidInput
 
     if isinstance(error, InvalidInput):
-        from hpplan.reports.concise import render
+        from hpplan.reports.findings.concise import render
 
         return render(error.diagnostics, output.sources).rstrip()
     return str(error)
@@ -253,9 +254,9 @@ def _spelled(output: Output, error: HpplanError) -> str:
 
 def _show_mismatches(output: Output, report: dict[str, Any], path: str) -> None:
     from hpplan.diagnostics import Diagnostic, Place
-    from hpplan.documents.streams import document_name
+    from hpplan.documents.disk.streams import document_name
     from hpplan.errors import InvalidInput
-    from hpplan.routing.exec_codes import CODES
+    from hpplan.job.codes import CODES
 
     codes = {code.id: code for code in CODES}
     place = Place(document_name(path))

@@ -13,9 +13,9 @@ from hpplan.cli.completion import complete_code_or_file
 from hpplan.cli.inputs import INPUT, only_one_standard_input, rule_options
 
 if TYPE_CHECKING:
-    from hpplan.checks.subject import Subject
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Code
+    from hpplan.inspection.subject import Subject
 
 
 @click.command("explain", short_help="Explain a code, a plan, or one module of a plan; list all codes.")
@@ -52,7 +52,7 @@ def command(
     class and form, the collectives on each side, and what normalizing does to
     it and why.
     """
-    from hpplan.checks.registry import find_code
+    from hpplan.validation.catalog import find_code
 
     if all_codes and subject is not None:
         raise click.UsageError(f"--all lists every code; leave out '{subject}', or --all")
@@ -80,11 +80,11 @@ def command(
     subject = str(INPUT.convert(subject, None, None))
     found = _subject(output, subject, rules_file, strategies_file, model_type, mesh_text)
     if fqn is None:
-        from hpplan.reports.explain_plan import render as render_plan
+        from hpplan.reports.explain.plan import render as render_plan
 
         output.result(render_plan(found, terminal=screen.width is not None, color=color))
         return
-    from hpplan.reports.explain_fqn import render as render_fqn
+    from hpplan.reports.explain.fqn import render as render_fqn
 
     _check_fqn(found, fqn)
     output.result(render_fqn(found, fqn, output.sources, color=color, width=screen.width))
@@ -92,8 +92,8 @@ def command(
 
 def _codes(output: Output, code: Code | None, *, as_json: bool) -> str:
     """Return one code, or a list of all."""
-    from hpplan.checks.registry import all_codes
-    from hpplan.reports.explain_code import render, render_json, render_table
+    from hpplan.reports.explain.code import render, render_json, render_table
+    from hpplan.validation.catalog import all_codes
 
     if as_json:
         return render_json(code or all_codes())
@@ -110,13 +110,13 @@ def _subject(
     model_type: str | None,
     mesh_text: str | None,
 ) -> Subject:
-    from hpplan.checks.kinds import take
-    from hpplan.checks.subject import Subject
     from hpplan.cli.inputs import RuleInputs
     from hpplan.documents.reader import read_document
     from hpplan.errors import Failures, UnusableRequest
+    from hpplan.inspection.subject import Subject
     from hpplan.plan.model import load_plan
     from hpplan.routing.mesh import parse_mesh
+    from hpplan.validation.kinds import take
 
     settings = output.configurations.settings(path).under(
         rules=rules_file, strategies=strategies_file, model_type=model_type, mesh=mesh_text
@@ -139,8 +139,8 @@ def _subject(
 
 def _no_such_code(text: str) -> str | None:
     """Return what to say where somebody most likely meant a code."""
-    from hpplan.checks.registry import all_codes
     from hpplan.plan.nearest import nearest_name
+    from hpplan.validation.catalog import all_codes
 
     if re.fullmatch("(?i)hp[0-9]+", text):
         return f"There is no code {text.upper()}. `hpplan explain --all` lists them."

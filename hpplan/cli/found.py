@@ -62,7 +62,7 @@ class Found:
 
         A pattern that nothing matches, or a folder that cannot be read, goes into `failures`.
         """
-        from hpplan.documents.folder import distinct, named
+        from hpplan.documents.disk.folder import distinct, named
 
         found: list[str] = []
         for argument in arguments:
@@ -75,7 +75,7 @@ class Found:
         self._folders |= dict.fromkeys(paths, "")
 
     def _expanded(self, path: str) -> list[str]:
-        from hpplan.documents.folder import files_in
+        from hpplan.documents.disk.folder import files_in
 
         if path == "-" or not os.path.isdir(path):  # noqa: PTH112 - pathlib takes longer to import
             return [path]
@@ -90,8 +90,8 @@ class Found:
 
         Raises what reading does, and UnusableRequest for a document of another kind.
         """
-        from hpplan.checks.kinds import take
         from hpplan.documents.reader import read_document
+        from hpplan.validation.kinds import take
 
         if not named and (path in self._folders or (self._skip_foreign and path != "-")):
             return self._looked_at(path)
@@ -103,10 +103,10 @@ class Found:
         return document
 
     def _looked_at(self, path: str) -> Document | None:
-        from hpplan.checks.kinds import is_meant_as_own, kind_named, may_be_own, own_kind
+        from hpplan.documents.disk.streams import read_bytes
         from hpplan.documents.reader import parse_document
-        from hpplan.documents.streams import read_bytes
         from hpplan.errors import InvalidInput
+        from hpplan.validation.kinds import is_meant_as_own, kind_named, may_be_own, own_kind
 
         raw = read_bytes(path)
         document = None
@@ -134,7 +134,7 @@ class Found:
 
     def check(self) -> None:
         """Add folders in which there was nothing to the failures; call it when all is read."""
-        from hpplan.checks.kinds import kind_named
+        from hpplan.validation.kinds import kind_named
 
         if self._skip_foreign:
             return

@@ -146,7 +146,7 @@ def _notes(
 ) -> Iterator[str]:
     """Yield what a reader of the plan should know that the plan does not say."""
     from hpplan.plan.folding import fold
-    from hpplan.routing.wording import plural
+    from hpplan.wording import plural
 
     if default_mesh:
         yield f"frozen for {mesh}; --mesh freezes for another"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hpplan.documents.descriptors import descriptor_of
+from hpplan.documents.disk.descriptors import descriptor_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ class _Input(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own
         """Return the path, or fail as click does where several match."""
-        from hpplan.documents.folder import named
+        from hpplan.documents.disk.folder import named
 
         found = named([value])
         if len(found) > 1:
@@ -164,6 +164,6 @@ def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: boo
         return
     if strict and any(item.level == "warning" for item in found):
         raise InvalidInput(as_errors(found))
-    from hpplan.reports.concise import render
+    from hpplan.reports.findings.concise import render
 
     output.note(render(found, output.sources, color=output.use_color(sys.stderr)))

@@ -15,9 +15,9 @@ def read_model_config(output: Output, path: str, taker: str) -> ModelConfig:
     Raises what reading does, UnusableRequest for a document of another kind,
     and InvalidInput for one that is about no model.
     """
-    from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
     from hpplan.models.config import load_config, path_of
+    from hpplan.validation.kinds import take
 
     document = read_document(path_of(path), output.sources)
     take(document, taker, "model-config")

@@ -60,7 +60,7 @@ def _policies() -> dict[str, str]:
 
 
 def _layouts() -> dict[str, str]:
-    from hpplan.routing.layouts import LAYOUTS
+    from hpplan.workload.layouts import LAYOUTS
 
     return {layout.name: "" for layout in LAYOUTS}
 
@@ -72,19 +72,19 @@ def _granularities() -> dict[str, str]:
 
 
 def _dtypes() -> dict[str, str]:
-    from hpplan.routing.workload_shape import DTYPES
+    from hpplan.workload.shape import DTYPES
 
     return dict.fromkeys(DTYPES, "")
 
 
 def _families() -> dict[str, str]:
-    from hpplan.routing.families import FAMILIES
+    from hpplan.workload.families import FAMILIES
 
     return {family.name: family.summary for family in FAMILIES}
 
 
 def _route_formats() -> dict[str, str]:
-    from hpplan.reports.route_formats import FORMATS
+    from hpplan.reports.route.formats import FORMATS
 
     return {one.name: "" for one in FORMATS}
 

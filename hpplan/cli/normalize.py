@@ -22,12 +22,11 @@ from hpplan.cli.inputs import (
     rule_options,
 )
 from hpplan.cli.normalize_run import Run, canonical_text
-from hpplan.documents.descriptors import descriptor_of
+from hpplan.documents.disk.descriptors import descriptor_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hpplan.checks.configuration import Configuration
     from hpplan.cli.normalize_run import Put
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Diagnostic
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from hpplan.errors import Failures
     from hpplan.passes.pipeline import Pass
     from hpplan.plan.model import Plan
+    from hpplan.validation.configuration import Configuration
 
 
 @click.command("normalize", short_help="Run the passes over plans and emit the normalized plans.")
@@ -117,7 +117,7 @@ def command(
     mark, it leaves the file alone. The canonical form, which standard output
     and -o get, keeps only the comments before the first line of the plan.
     """
-    from hpplan.documents.folder import distinct
+    from hpplan.documents.disk.folder import distinct
     from hpplan.documents.source import format_of_name
 
     several = write or check or diff or changes
@@ -287,7 +287,7 @@ def _refuse_unknown(names: Sequence[str], passes: tuple[Pass, ...], option: str)
 
 def _write(output: Output, writes: list[tuple[Run, str, Put]]) -> None:
     """Write the text of each run to its target, or none of them."""
-    from hpplan.reports.changes import summarize
+    from hpplan.reports.changes.table import summarize
 
     texts = [(target, put.text) for _, target, put in writes]
     changed = output.write_files(texts, replaced=[run.path for run, _, _ in writes])
@@ -312,9 +312,9 @@ def _compare(
     diff: bool,
 ) -> int:
     """Compare each normalized plan with the file it would go to; return the status."""
-    from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
     from hpplan.plan.model import load_plan
+    from hpplan.validation.kinds import take
 
     status = 0
     for run in runs:
@@ -343,15 +343,15 @@ def _compare(
 
 
 def _unified_diff(output: Output, source: Source, text: str) -> str:
-    from hpplan.reports.unified_diff import render
+    from hpplan.reports.changes.unified_diff import render
 
     color = output.use_color(sys.stdout)
     return render(source.marked_text, text, source.name, f"{source.name} (normalized)", color=color)
 
 
 def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:
-    from hpplan.checks.comparison.plans import compare_plans
-    from hpplan.reports.diff import render_text
+    from hpplan.comparison.plans import compare_plans
+    from hpplan.reports.changes.diff import render_text
 
     comparison = compare_plans(before, after)
     if comparison.equal:
@@ -363,7 +363,7 @@ def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:
 def _show_changes(output: Output, runs: list[Run], *, as_json: bool) -> None:
     from shutil import get_terminal_size
 
-    from hpplan.reports.changes import render_json, render_plain, render_terminal
+    from hpplan.reports.changes.table import render_json, render_plain, render_terminal
 
     if as_json:
         output.result(render_json([(run.source.name, run.normalized.changes) for run in runs]))

@@ -60,8 +60,8 @@ class Run(NamedTuple):
 
     def in_place(self, format_name: Format | None, *, canonical: bool) -> Put:
         """Return the plan's own text with the changes of the passes in it, unless it is to be anew."""
-        from hpplan.documents.anchors import same
-        from hpplan.documents.editor import edited
+        from hpplan.documents.editing.anchors import same
+        from hpplan.documents.editing.editor import edited
         from hpplan.plan.model import KEY_ORDER
 
         source, before, after = self.source, self.before.data, self.after.data

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hpplan.cli.configuration import Configurations
     from hpplan.documents.source import Sources
     from hpplan.errors import Failures, HpplanError
-    from hpplan.reports.screen import Screen
+    from hpplan.reports.terminal.screen import Screen
 
 _PIECE = 1 << 20
 """Characters of a long result that are in memory at a time."""
@@ -69,7 +69,7 @@ class Output:
 
     def write(self, path: str | None, text: str) -> None:
         """Write a result to the file at `path`, or keep it for standard output."""
-        from hpplan.documents.descriptors import descriptor_of
+        from hpplan.documents.disk.descriptors import descriptor_of
 
         if path is None or path == "-" or descriptor_of(path) == 1:
             self.result(text)
@@ -84,7 +84,7 @@ class Output:
         Raises UnusableRequest for a file that was read, unless it is to be `replaced`.
         """
         from hpplan.cli.inputs import overwritten
-        from hpplan.documents.files import replace_files
+        from hpplan.documents.disk.files import replace_files
         from hpplan.errors import UnusableRequest
 
         read = [name for name in self.sources.names if name not in replaced]
@@ -131,7 +131,7 @@ class Output:
             for one in error.errors:
                 self.error(one)
         elif isinstance(error, InvalidInput):
-            from hpplan.reports.concise import render
+            from hpplan.reports.findings.concise import render
 
             self.note(render(error.diagnostics, self.sources, color=self.use_color(sys.stderr)))
         else:
@@ -139,7 +139,7 @@ class Output:
 
     def complain(self, text: str) -> None:
         """Write lines about a wrong call to standard error; they may quote what was typed."""
-        from hpplan.reports.concise import visible
+        from hpplan.reports.findings.concise import visible
 
         self.note("\n".join(visible(line) for line in text.split("\n")))
 
@@ -185,7 +185,7 @@ class Output:
         """Return where a result goes: the terminal, a pipe, or a file."""
         from shutil import get_terminal_size
 
-        from hpplan.reports.screen import Screen
+        from hpplan.reports.terminal.screen import Screen
 
         if output_file not in {None, "-"}:
             return Screen()
@@ -234,7 +234,7 @@ def _write(stream: TextIO, text: str) -> None:
 
     Past the stream's own buffers, which drop what a device does not take at once.
     """
-    from hpplan.documents.descriptors import write_all
+    from hpplan.documents.disk.descriptors import write_all
 
     try:
         descriptor = stream.fileno()
@@ -244,7 +244,7 @@ def _write(stream: TextIO, text: str) -> None:
     stream.flush()
     encoding = "utf-8"
     if stream.isatty():
-        from hpplan.reports.concise import on_terminal
+        from hpplan.reports.findings.concise import on_terminal
 
         text, encoding = on_terminal(text), stream.encoding or encoding
     write_all(descriptor, _encoded(text, encoding))

@@ -16,9 +16,9 @@ from hpplan.cli.routing_options import RankOrAll, RouteOptions, routing_options
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
     from hpplan.cli.route_inputs import RouteInput
-    from hpplan.reports.route_formats import RouteFormat
-    from hpplan.reports.route_view import RouteView
-    from hpplan.reports.screen import Screen
+    from hpplan.reports.route.formats import RouteFormat
+    from hpplan.reports.route.view import RouteView
+    from hpplan.reports.terminal.screen import Screen
     from hpplan.routing.comparison import Links
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.traffic import Link
@@ -101,7 +101,7 @@ def command(
     --assign, as table, json or yaml; --micro-batch K routes one of them. --format
     csv, html or svg, --export, --rank and --compare need a single micro-batch.
     """
-    from hpplan.reports.route_formats import format_of
+    from hpplan.reports.route.formats import format_of
 
     chosen = format_of(format_name, output_file)
     if export is not None and format_name is not None:
@@ -164,7 +164,7 @@ def _view(
     output: Output, found: RouteInput, options: RouteOptions, links: Links, *, name: str, shown: bool
 ) -> RouteView:
     """Plan the routes, and say on standard error what they give cause to warn of, unless it is `shown`."""
-    from hpplan.reports.route_view import RouteView
+    from hpplan.reports.route.view import RouteView
 
     table = found.table or options.plan(found.mesh, found.workload)
     if found.note:
@@ -250,7 +250,8 @@ def _export(
     output_file: str | None,
     read: tuple[str | None, ...],
 ) -> None:
-    from hpplan.reports import route_nccl, route_param
+    from hpplan.reports.route import nccl as route_nccl
+    from hpplan.reports.route import param as route_param
 
     if export == "nccl-matrix":
         if rank is not None:

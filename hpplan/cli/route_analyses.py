@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from hpplan.cli.output import Output
     from hpplan.cli.route_inputs import RouteInput
     from hpplan.cli.routing_options import RouteOptions
-    from hpplan.reports.route_view import RouteView
-    from hpplan.reports.screen import Screen
+    from hpplan.reports.route.view import RouteView
+    from hpplan.reports.terminal.screen import Screen
     from hpplan.routing.comparison import Links
 
 FORMATS = ("table", "json", "yaml")
@@ -22,7 +22,7 @@ FORMATS = ("table", "json", "yaml")
 
 def comparison_text(view: RouteView, links: Links, format_name: str, screen: Screen) -> str:
     """Compare the ways to move the features of a table."""
-    from hpplan.reports.route_compare import render
+    from hpplan.reports.route.compare import render
     from hpplan.routing.comparison import compare
 
     found = compare(view.table, links)
@@ -34,8 +34,8 @@ def statistics_text(
 ) -> str:
     """Route every micro-batch under every policy and sum up."""
     from hpplan.cli.inputs import note_warnings
-    from hpplan.reports.progress import progress_bar
-    from hpplan.reports.route_statistics import render
+    from hpplan.reports.route.statistics import render
+    from hpplan.reports.terminal.progress import progress_bar
     from hpplan.routing.assignment.base import LOAD_FACTOR
     from hpplan.routing.statistics import statistics
 

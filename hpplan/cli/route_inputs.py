@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hpplan.documents.reader import Document
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
-    from hpplan.routing.workload import Workload
+    from hpplan.workload.workload import Workload
 
 MESH_EXAMPLE = "--mesh dp=2,cp=2,tp=4,sp"
 
@@ -48,9 +48,9 @@ def read_route_input(
 
     Raises InvalidInput, UnusableRequest, or a usage error that says what to type.
     """
-    from hpplan.checks.kinds import take
     from hpplan.documents.reader import read_document
     from hpplan.routing.routes_document import load_routes
+    from hpplan.validation.kinds import take
 
     only_one_standard_input((path, options.workload_file))
     document = read_document(path, output.sources)
@@ -145,11 +145,11 @@ def _of_workload(path: str, document: Document, options: RouteOptions) -> tuple[
 
 
 def _of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> tuple[Mesh, _Found]:
-    from hpplan.checks.kinds import take
     from hpplan.diagnostics import Diagnostic
     from hpplan.documents.reader import read_document
     from hpplan.errors import InvalidInput
-    from hpplan.routing.workload_codes import MISSING_FEATURE_EXCHANGE
+    from hpplan.validation.kinds import take
+    from hpplan.workload.codes import MISSING_FEATURE_EXCHANGE
 
     def workloads() -> _Found:
         if options.workload_file is not None:
@@ -208,14 +208,14 @@ def _of_another_mesh(document: Document, mesh: Mesh) -> tuple[Diagnostic, ...]:
 def _workloads(data: Any, place: Place, options: RouteOptions) -> _Found:  # noqa: ANN401 - of a document
     """Return the workload of each micro-batch, or of the one that was picked."""
     from hpplan.errors import InvalidInput
-    from hpplan.routing.micro_batches import (
+    from hpplan.workload.micro_batches import (
         FIELD,
         check_beside,
         has_micro_batches,
         load_micro_batches,
         with_warnings,
     )
-    from hpplan.routing.workload import load_workload
+    from hpplan.workload.workload import load_workload
 
     picked = options.micro_batch
     if not isinstance(data, dict) or not has_micro_batches(data):

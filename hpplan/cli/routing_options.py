@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.transfers import Granularity
-    from hpplan.routing.workload import Workload
+    from hpplan.workload.workload import Workload
 
 F = TypeVar("F", bound="Callable[..., Any]")
 

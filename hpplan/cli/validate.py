@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
 
 FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sarif")
-"""The keys of `hpplan.reports.formats.FORMATS`; a test holds the two together."""
+"""The keys of `hpplan.reports.findings.formats.FORMATS`; a test holds the two together."""
 
 
 @click.command("validate", short_help="Find what is wrong with plans, rules, workloads and routing tables.")
@@ -98,12 +98,12 @@ def command(
     Codes are given as ids (HP213), beginnings of ids (HP2) or names, separated
     by commas. What keeps a file from being read further is always reported.
     """
-    from hpplan.checks.run import CHECKED
     from hpplan.cli.validate_run import ValidateRun
     from hpplan.errors import InvalidInput
     from hpplan.models.config import path_of
-    from hpplan.reports.formats import TEXT_FORMATS
+    from hpplan.reports.findings.formats import TEXT_FORMATS
     from hpplan.routing.mesh import parse_mesh
+    from hpplan.validation.run import CHECKED
 
     only_one_standard_input((*files, rules_file, strategies_file, model_path))
     if mesh_text is not None:
@@ -147,16 +147,16 @@ def command(
 
 
 def _report(output: Output, findings: list[Diagnostic], output_format: str, output_file: str | None) -> None:
-    from hpplan.reports.formats import renderer
+    from hpplan.reports.findings.formats import renderer
 
     to_file = output_file is not None and output_file != "-"
     color = not to_file and output.use_color(sys.stdout)
     if output_format == "full":
-        from hpplan.reports.full import render as render_full
+        from hpplan.reports.findings.full import render as render_full
 
         text = render_full(findings, output.sources, color=color)
     elif output_format == "concise":
-        from hpplan.reports.concise import render as render_concise
+        from hpplan.reports.findings.concise import render as render_concise
 
         text = render_concise(findings, output.sources, color=color)
     else:
@@ -168,8 +168,8 @@ def _count(output: Output, findings: list[Diagnostic], output_format: str, outpu
     """Write the counts below a report that people read, and beside one that machines do."""
     from collections import Counter
 
-    from hpplan.reports.formats import TEXT_FORMATS
-    from hpplan.reports.tables import plain_table
+    from hpplan.reports.findings.formats import TEXT_FORMATS
+    from hpplan.reports.terminal.tables import plain_table
 
     counts = Counter((item.code.id, item.code.name, item.level) for item in findings)
     rows = [(str(count), *key) for key, count in sorted(counts.items())]
@@ -194,8 +194,8 @@ def _codes(option: str, texts: Iterable[str]) -> tuple[str, ...]:
     """Return the ids, beginnings of ids and names that an option gives."""
     wanted = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     if wanted:
-        from hpplan.checks.registry import all_codes, codes_called
         from hpplan.plan.nearest import nearest_name
+        from hpplan.validation.catalog import all_codes, codes_called
 
         for text in wanted:
             if not codes_called(text):

@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hpplan.checks.kinds import kind_of_document
-from hpplan.checks.registry import codes_called
-from hpplan.checks.run import CheckRun
 from hpplan.cli.inputs import as_errors
 from hpplan.documents.reader import read_document
 from hpplan.errors import InvalidInput
 from hpplan.routing.mesh import parse_mesh
+from hpplan.validation.catalog import codes_called
+from hpplan.validation.kinds import kind_of_document
+from hpplan.validation.run import CheckRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hpplan.checks.configuration import Configuration
     from hpplan.cli.found import Found
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Diagnostic
     from hpplan.documents.reader import Document
     from hpplan.models.facts import ModelFacts
     from hpplan.plan.settings import Settings
+    from hpplan.validation.configuration import Configuration
 
 
 class ValidateRun:

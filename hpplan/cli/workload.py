@@ -14,9 +14,9 @@ from hpplan.errors import Failures, UnusableRequest
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
     from hpplan.documents.source import Format
-    from hpplan.routing.batch.buckets import Encoders
-    from hpplan.routing.families.base import Family
+    from hpplan.routing.buckets import Encoders
     from hpplan.routing.mesh import Mesh
+    from hpplan.workload.families.base import Family
 
 
 class _Count(click.IntRange):
@@ -49,7 +49,7 @@ class _Command(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List each family with its grids and rows."""
         del ctx
-        from hpplan.routing.families import FAMILIES
+        from hpplan.workload.families import FAMILIES
 
         with formatter.section("Families"):
             formatter.write_dl(
@@ -162,9 +162,9 @@ def command(
     batch_files = _batches(batch_files, failures)
     refuse_overwriting([output_file], batch_files)
     from hpplan.cli.workload_run import WorkloadRun
-    from hpplan.routing.batch.grouping import grouped, packed
-    from hpplan.routing.batch.micro_batch import WorkloadSettings
-    from hpplan.routing.layouts import layout_named
+    from hpplan.workload.grouping import grouped, packed
+    from hpplan.workload.layouts import layout_named
+    from hpplan.workload.micro_batch import WorkloadSettings
 
     given = {"image_id": image_id, "video_id": video_id, "feature_width": feature_width, "dtype": dtype}
     family = _family(family_name, settings, {**given, "payloads": payloads})
@@ -202,7 +202,7 @@ def _batches(arguments: tuple[str, ...], failures: Failures) -> tuple[str, ...]:
     """Return the batch files that are named, and those in folders."""
     import os
 
-    from hpplan.documents.folder import SAMPLES, files_in, named
+    from hpplan.documents.disk.folder import SAMPLES, files_in, named
 
     paths: list[str] = []
     for argument in arguments:
@@ -243,8 +243,8 @@ def _check_options(
 
 def _family(name: str, settings: tuple[str, ...], given: dict[str, object]) -> Family:
     """Return the family with its options set."""
-    from hpplan.routing.families import family_named
-    from hpplan.routing.workload_shape import DTYPES
+    from hpplan.workload.families import family_named
+    from hpplan.workload.shape import DTYPES
 
     family = family_named(name)
     options = family.options()
@@ -292,7 +292,7 @@ def _encoders(
 ) -> Encoders | None:
     """Return who encodes, None where no buckets are wanted."""
     from hpplan.routing.assignment import POLICIES
-    from hpplan.routing.batch.buckets import Encoders
+    from hpplan.routing.buckets import Encoders
 
     ranks = encoder_ranks if mesh is None else mesh.parent_size
     if ranks is None:

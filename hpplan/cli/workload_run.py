@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic, Place
-from hpplan.documents.files import replace_file_from
-from hpplan.documents.jsonl import read_records
-from hpplan.documents.streams import document_name, why
+from hpplan.documents.disk.files import replace_file_from
+from hpplan.documents.disk.streams import document_name, why
+from hpplan.documents.json_text.lines import read_records
 from hpplan.errors import InvalidInput, UnusableRequest
-from hpplan.reports.progress import progress_bar
-from hpplan.reports.workload_text import micro_batches_pieces, workload_pieces
-from hpplan.routing.batch.samples import read_sample
-from hpplan.routing.batch_codes import NO_SAMPLES
-from hpplan.routing.wording import plural
+from hpplan.reports.terminal.progress import progress_bar
+from hpplan.reports.workload.text import micro_batches_pieces, workload_pieces
+from hpplan.wording import plural
+from hpplan.workload.sample_codes import NO_SAMPLES
+from hpplan.workload.samples import read_sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from hpplan.cli.output import Output
     from hpplan.documents.source import Format
     from hpplan.errors import Failures
-    from hpplan.routing.batch.buckets import Encoders
-    from hpplan.routing.batch.micro_batch import MicroBatch
-    from hpplan.routing.batch.samples import Sample
-    from hpplan.routing.families.base import Family
+    from hpplan.routing.buckets import Encoders
+    from hpplan.workload.families.base import Family
+    from hpplan.workload.micro_batch import MicroBatch
+    from hpplan.workload.samples import Sample
 
 
 class WorkloadRun:

@@ -58,11 +58,11 @@ def find(source: Source, wanted: Iterable[tuple[Path, bool]]) -> list[int]:
             node = child
         asked.append((node, on_key))
     if source.format == "json":
-        from hpplan.documents.json_steps import json_steps
+        from hpplan.documents.json_text.steps import json_steps
 
         _walk(json_steps(source.text), top, missing)
     else:
-        from hpplan.documents.yaml_steps import yaml_steps
+        from hpplan.documents.yaml_text.steps import yaml_steps
 
         _walk(yaml_steps(source.text), top, missing)
     return [node.index(on_key=on_key) for node, on_key in asked]

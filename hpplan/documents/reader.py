@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import EMPTY_DOCUMENT, NOT_A_MAPPING
+from hpplan.documents.disk.streams import decoded, document_name, read_bytes
 from hpplan.documents.source import BOM, Source
-from hpplan.documents.streams import decoded, document_name, read_bytes
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def parse_document(raw: bytes, name: str, sources: Sources | None = None) -> Doc
     stripped = text.lstrip()
     failure: Diagnostic | None = None
     if stripped[:1] in {"{", "["}:
-        from hpplan.documents.json_data import NotJsonError, load_json
+        from hpplan.documents.json_text.data import NotJsonError, load_json
 
         source = Source(name, text, "json", has_mark)
         if sources is not None:
@@ -63,7 +63,7 @@ def parse_document(raw: bytes, name: str, sources: Sources | None = None) -> Doc
         raise InvalidInput(
             [Diagnostic(EMPTY_DOCUMENT, "the document is empty", Place(name, position=(1, 1)))]
         )
-    from hpplan.documents.yaml_data import load_yaml
+    from hpplan.documents.yaml_text.data import load_yaml
 
     if sources is not None:
         sources.add(source)
@@ -81,7 +81,7 @@ def parse_document(raw: bytes, name: str, sources: Sources | None = None) -> Doc
 def _means_json(text: str, invalid: InvalidInput) -> bool:
     """Whether a text that is neither JSON nor YAML was meant as JSON."""
     from hpplan.documents.codes import UNPRINTABLE_CHARACTER, YAML_SYNTAX
-    from hpplan.documents.json_data import looks_like_json
+    from hpplan.documents.json_text.data import looks_like_json
 
     not_yaml = {YAML_SYNTAX, UNPRINTABLE_CHARACTER}
     return any(item.code in not_yaml for item in invalid.diagnostics) and looks_like_json(text)
@@ -89,7 +89,7 @@ def _means_json(text: str, invalid: InvalidInput) -> bool:
 
 def _beyond_trailing_commas(source: Source) -> Diagnostic | None:
     """Look for what is wrong with a text if it is JSON but for commas that YAML allows."""
-    from hpplan.documents.json_data import beyond_trailing_commas, looks_like_json
+    from hpplan.documents.json_text.data import beyond_trailing_commas, looks_like_json
 
     return beyond_trailing_commas(source) if looks_like_json(source.text) else None
 

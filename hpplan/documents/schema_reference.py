@@ -8,7 +8,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from hpplan.documents.streams import STDIN, STDIN_NAME
+from hpplan.documents.disk.streams import STDIN, STDIN_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

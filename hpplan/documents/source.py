@@ -78,7 +78,7 @@ class Source:
         """Whether a YAML document has comments behind its header, which a rewrite would lose."""
         if self.format != "yaml":
             return False
-        from hpplan.documents.yaml_comments import has_comment
+        from hpplan.documents.yaml_text.comments import has_comment
 
         found = _HEADER.match(self.text)
         return has_comment(self.text, found.end() if found is not None else 0)

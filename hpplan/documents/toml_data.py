@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.configuration_codes import TOML_SYNTAX
+from hpplan.documents.disk.streams import decoded
 from hpplan.documents.limits import MAX_DEPTH
 from hpplan.documents.source import BOM, Source
-from hpplan.documents.streams import decoded
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hpplan.errors import InvalidInput, UnusableRequest
-    from hpplan.exchange.faults import PeersFailed
     from hpplan.exchange.feature_exchange import FeatureExchange
     from hpplan.exchange.group import ExchangeGroup
     from hpplan.exchange.received import Received, ReceivedRecord
+    from hpplan.watch.faults import PeersFailed
 
 __all__ = [
     "ExchangeGroup",
@@ -27,7 +27,7 @@ _HOMES = {
     "ExchangeGroup": "hpplan.exchange.group",
     "FeatureExchange": "hpplan.exchange.feature_exchange",
     "InvalidInput": "hpplan.errors",
-    "PeersFailed": "hpplan.exchange.faults",
+    "PeersFailed": "hpplan.watch.faults",
     "Received": "hpplan.exchange.received",
     "ReceivedRecord": "hpplan.exchange.received",
     "UnusableRequest": "hpplan.errors",

@@ -10,13 +10,13 @@ import torch.distributed as dist
 
 from hpplan.errors import HpplanError, UnusableRequest
 from hpplan.exchange.engine import Engine, exchanged
-from hpplan.exchange.faults import PeersFailed
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup
 from hpplan.exchange.lockstep import Alike
 from hpplan.exchange.packing import Packing
 from hpplan.exchange.payloads import difference, look_of, news, signature_of, tensors
 from hpplan.exchange.received import Received
 from hpplan.routing.mesh import parse_mesh
+from hpplan.watch.faults import PeersFailed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

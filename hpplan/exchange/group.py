@@ -16,25 +16,25 @@ from torch.distributed import PrefixStore, distributed_c10d
 
 from hpplan import __version__
 from hpplan.errors import UnusableRequest
-from hpplan.exchange.deadman import end
-from hpplan.exchange.faults import PeersFailed, seconds
-from hpplan.exchange.job import AGENT_STORE_VARIABLE
-from hpplan.exchange.ledger import Ledger
 from hpplan.exchange.lockstep import Lockstep
-from hpplan.exchange.majority import odd_one
 from hpplan.exchange.memory import Memory
-from hpplan.exchange.notes import Terms
-from hpplan.exchange.post import Post
 from hpplan.exchange.transport import Transport
 from hpplan.routing.mesh import parse_mesh
+from hpplan.watch.deadman import end
+from hpplan.watch.faults import PeersFailed, seconds
+from hpplan.watch.launched import AGENT_STORE_VARIABLE
+from hpplan.watch.ledger import Ledger
+from hpplan.watch.majority import odd_one
+from hpplan.watch.notes import Terms
+from hpplan.watch.post import Post
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from torch.distributed import Store
 
-    from hpplan.exchange.faults import Fault
     from hpplan.routing.mesh import Mesh
+    from hpplan.watch.faults import Fault
 
 T = TypeVar("T")
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import torch.distributed as dist
 
 from hpplan.exchange.letters import NOTE_BYTES, Letters
-from hpplan.exchange.majority import odd_one
 from hpplan.exchange.payloads import spelled
+from hpplan.watch.majority import odd_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import torch
 
-    from hpplan.exchange.ledger import Ledger
     from hpplan.exchange.payloads import Signature
     from hpplan.exchange.transport import Transport
+    from hpplan.watch.ledger import Ledger
 
 _FORM = struct.Struct("<16sQBB")
 """Stamp, call, kind, flags; what is the same for all ranks comes before the flags."""

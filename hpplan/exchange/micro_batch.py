@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.diagnostics import Place
 from hpplan.errors import UnusableRequest
 from hpplan.routing.routes import plan_rank_exchange
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

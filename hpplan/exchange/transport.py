@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import torch
 import torch.distributed as dist
 
-from hpplan.exchange.faults import PeersFailed, first_line, seconds
+from hpplan.watch.faults import PeersFailed, first_line, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hpplan.exchange.ledger import Ledger
     from hpplan.exchange.lockstep import Step
+    from hpplan.watch.ledger import Ledger
 
 _GLANCE = 50e-6
 """Seconds between two looks at a device's collective."""

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from hpplan.documents.descriptors import prints_aside
+from hpplan.documents.disk.descriptors import prints_aside
 from hpplan.errors import UnusableRequest, broken_package
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic_core import SchemaValidator, core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
-from hpplan.documents.descriptors import prints_aside
+from hpplan.documents.disk.descriptors import prints_aside
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import BROKEN_STRATEGY_PLUGIN, NO_RULES, STRATEGY_CLASH
 from hpplan.plan.shape import NAME, NAMES, check_shape, described, record

@@ -48,13 +48,13 @@ def _config() -> CoreSchema:
 
 
 def _workload() -> CoreSchema:
-    from hpplan.routing.workload_shape import WORKLOAD_SCHEMA
+    from hpplan.workload.shape import WORKLOAD_SCHEMA
 
     return WORKLOAD_SCHEMA
 
 
 def _micro_batches() -> CoreSchema:
-    from hpplan.routing.micro_batches import MICRO_BATCHES_SCHEMA
+    from hpplan.workload.micro_batches import MICRO_BATCHES_SCHEMA
 
     return MICRO_BATCHES_SCHEMA
 

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hpplan.routing.comparison import Comparison, Links, compare
     from hpplan.routing.mesh import Mesh, mesh_of_plan, parse_mesh
-    from hpplan.routing.micro_batches import load_micro_batches
     from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.routes import ParentRoutes, RoutingTable, plan_rank, plan_routes
     from hpplan.routing.routes_document import load_routes, routes_from_data
     from hpplan.routing.routes_writer import routes_to_data
     from hpplan.routing.traffic import Link, Traffic
     from hpplan.routing.transfers import Transfer
-    from hpplan.routing.workload import Batch, Item, Workload, load_workload
+    from hpplan.workload.micro_batches import load_micro_batches
+    from hpplan.workload.workload import Batch, Item, Workload, load_workload
 
 __all__ = [
     "Batch",
@@ -54,28 +54,28 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Batch": "workload",
-    "Comparison": "comparison",
-    "Item": "workload",
-    "Link": "traffic",
-    "Links": "comparison",
-    "Mesh": "mesh",
-    "ParentRoutes": "routes",
-    "RankRoute": "rank_route",
-    "RoutingTable": "routes",
-    "Traffic": "traffic",
-    "Transfer": "transfers",
-    "Workload": "workload",
-    "compare": "comparison",
-    "load_micro_batches": "micro_batches",
-    "load_routes": "routes_document",
-    "load_workload": "workload",
-    "mesh_of_plan": "mesh",
-    "parse_mesh": "mesh",
-    "plan_rank": "routes",
-    "plan_routes": "routes",
-    "routes_from_data": "routes_document",
-    "routes_to_data": "routes_writer",
+    "Batch": "hpplan.workload.workload",
+    "Comparison": "hpplan.routing.comparison",
+    "Item": "hpplan.workload.workload",
+    "Link": "hpplan.routing.traffic",
+    "Links": "hpplan.routing.comparison",
+    "Mesh": "hpplan.routing.mesh",
+    "ParentRoutes": "hpplan.routing.routes",
+    "RankRoute": "hpplan.routing.rank_route",
+    "RoutingTable": "hpplan.routing.routes",
+    "Traffic": "hpplan.routing.traffic",
+    "Transfer": "hpplan.routing.transfers",
+    "Workload": "hpplan.workload.workload",
+    "compare": "hpplan.routing.comparison",
+    "load_micro_batches": "hpplan.workload.micro_batches",
+    "load_routes": "hpplan.routing.routes_document",
+    "load_workload": "hpplan.workload.workload",
+    "mesh_of_plan": "hpplan.routing.mesh",
+    "parse_mesh": "hpplan.routing.mesh",
+    "plan_rank": "hpplan.routing.routes",
+    "plan_routes": "hpplan.routing.routes",
+    "routes_from_data": "hpplan.routing.routes_document",
+    "routes_to_data": "hpplan.routing.routes_writer",
 }
 
 
@@ -83,4 +83,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any export
     """Import an export when it is first asked for."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.diagnostics import Diagnostic
 from hpplan.routing.mesh import AXES, Mesh
 from hpplan.routing.mesh_codes import MESH_CONTRADICTS_PLAN
-from hpplan.routing.workload_shape import KEY_ORDER
+from hpplan.workload.shape import KEY_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpplan.routing.cells import moved_by_rank, moved_inside, rows_by_rank
 from hpplan.routing.traffic import Link, pattern_of
 from hpplan.routing.transfers import BatchRoutes
-from hpplan.routing.wording import listed
+from hpplan.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hpplan.routing.fit import Fit, Share
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.transfers import BatchRoutes, Granularity
-    from hpplan.routing.workload import Workload
+    from hpplan.workload.workload import Workload
 
 _ANY_ROW = (1, "bfloat16", 1)
 """Width, dtype and payloads of a workload that does not say."""

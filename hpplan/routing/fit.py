@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.diagnostics import Diagnostic
 from hpplan.errors import InvalidInput
-from hpplan.routing.layouts import layout_named
 from hpplan.routing.modes import mode_of
 from hpplan.routing.ownership import Ownership
-from hpplan.routing.wording import listed, plural
-from hpplan.routing.workload_codes import (
+from hpplan.wording import listed, plural
+from hpplan.workload.codes import (
     BUCKET_COUNT_MISMATCH,
     DESTINATION_OUT_OF_RANGE,
     DOCUMENTS_OUTGROW_LENGTH,
@@ -24,12 +23,13 @@ from hpplan.routing.workload_codes import (
     PARTIAL_ALL_GATHER,
     REPLICA_COUNT_MISMATCH,
 )
+from hpplan.workload.layouts import layout_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hpplan.routing.mesh import Mesh
-    from hpplan.routing.workload import Batch, Item, Workload
+    from hpplan.workload.workload import Batch, Item, Workload
 
 _OR_PAD = "or set `pad: true`, or route with --pad"
 

@@ -20,7 +20,7 @@ from hpplan.routing.mesh_codes import (
     UNUSABLE_AXIS_SIZE,
     WORLD_SIZE_MISMATCH,
 )
-from hpplan.routing.wording import plural
+from hpplan.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hpplan.routing.layouts.base import Layout
+    from hpplan.workload.layouts.base import Layout
 
 
 class OwnedRun(NamedTuple):

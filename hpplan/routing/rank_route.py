@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from hpplan.routing.ownership import Shard
     from hpplan.routing.transfers import BatchRoutes
-    from hpplan.routing.workload import Item
+    from hpplan.workload.workload import Item
 
 
 class PositionRun(NamedTuple):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.modes.base import Mode
     from hpplan.routing.transfers import Granularity
-    from hpplan.routing.workload import Workload
+    from hpplan.workload.workload import Workload
 
 
 class ParentRoutes(NamedTuple):

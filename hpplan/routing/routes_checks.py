@@ -9,7 +9,7 @@ from hpplan.plan.nearest import nearest_name
 from hpplan.plan.shape import kind_of
 from hpplan.routing.route_codes import ROUTES_DIFFER, UNKNOWN_ROUTES_FIELD
 from hpplan.routing.traffic import Link, Traffic
-from hpplan.routing.wording import plural
+from hpplan.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -15,8 +15,8 @@ from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_checks import check_fields, check_sums
 from hpplan.routing.routes_shape import MESH_FIELDS, PARENT_FIELDS, TOP_FIELDS, check_shape
 from hpplan.routing.routes_writer import parent_data
-from hpplan.routing.wording import plural
-from hpplan.routing.workload import load_workload
+from hpplan.wording import plural
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hpplan.documents.reader import Document
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
-    from hpplan.routing.workload import Workload
+    from hpplan.workload.workload import Workload
 
 _NOWHERE = Place("routes")
 """Where findings are about data that no document has."""

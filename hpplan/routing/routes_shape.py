@@ -11,8 +11,8 @@ from hpplan.diagnostics import Diagnostic
 from hpplan.plan.shape import BELONGS, FLAG, TEXT, count, described, kind_of, record
 from hpplan.routing.route_codes import MALFORMED_ROUTES
 from hpplan.routing.transfers import GRANULARITIES, ROUTES_VERSION
-from hpplan.routing.workload_shape import KEY_ORDER as WORKLOAD_KEY_ORDER
-from hpplan.routing.workload_shape import WORKLOAD_SCHEMA
+from hpplan.workload.shape import KEY_ORDER as WORKLOAD_KEY_ORDER
+from hpplan.workload.shape import WORKLOAD_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.traffic import Link
     from hpplan.routing.transfers import Granularity
-    from hpplan.routing.workload import Workload
+    from hpplan.workload.workload import Workload
 
 GIVEN = "as given"
 """Stands for the buckets that the workloads bring along, beside the policies."""

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
-from hpplan.routing.wording import listed, plural
-from hpplan.routing.workload_codes import IDLE_PRODUCER, OVERLOADED_RECEIVER, OVERSIZED_TRANSFER
+from hpplan.wording import listed, plural
+from hpplan.workload.codes import IDLE_PRODUCER, OVERLOADED_RECEIVER, OVERSIZED_TRANSFER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hpplan.routing.cells import Cell
     from hpplan.routing.modes.base import Mode
     from hpplan.routing.ownership import Ownership
-    from hpplan.routing.workload import Item
+    from hpplan.workload.workload import Item
 
 Granularity = Literal["record", "row"]
 """Whether a destination gets an item's whole record, or only the rows whose tokens it owns."""

@@ -10,7 +10,7 @@ from harness import Measurement, ratio
 from large_plan import large_plan, large_rules
 
 from hpplan.diagnostics import Place
-from hpplan.documents.editor import edited
+from hpplan.documents.editing.editor import edited
 from hpplan.documents.reader import parse_document
 from hpplan.documents.writer import dump_json, dump_yaml
 from hpplan.passes.record import with_record

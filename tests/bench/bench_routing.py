@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from harness import Measurement, seconds
 
 from hpplan.diagnostics import Place
-from hpplan.reports.route_text import render
-from hpplan.reports.route_view import RouteView
-from hpplan.reports.screen import Screen
+from hpplan.reports.route.text import render
+from hpplan.reports.route.view import RouteView
+from hpplan.reports.terminal.screen import Screen
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_rank, plan_routes
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from harness import Measurement, ratio
 from large_plan import large_plan, large_rules
 
-from hpplan.checks.run import CheckRun
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
 from hpplan.documents.writer import dump_yaml
 from hpplan.plan.model import load_plan
-from hpplan.reports.concise import render
+from hpplan.reports.findings.concise import render
+from hpplan.validation.run import CheckRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

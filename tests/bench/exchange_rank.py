@@ -15,7 +15,7 @@ from hpplan.diagnostics import Place
 from hpplan.exchange import FeatureExchange
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable

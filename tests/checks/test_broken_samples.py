@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.checks.registry import CHECKS, all_codes
-from hpplan.checks.run import CheckRun
 from hpplan.documents import configuration_codes
 from hpplan.documents.reader import read_document
 from hpplan.documents.source import Sources
 from hpplan.errors import InvalidInput
+from hpplan.job import codes as exec_codes
 from hpplan.models import codes as model_codes
 from hpplan.models.config import load_config
 from hpplan.models.describe import facts_of
 from hpplan.plan.model import load_plan
-from hpplan.routing import batch_codes, exec_codes, mesh_codes, workload_codes
+from hpplan.routing import mesh_codes
+from hpplan.validation.catalog import all_codes
+from hpplan.validation.registry import CHECKS
+from hpplan.validation.run import CheckRun
+from hpplan.workload import codes as workload_codes
+from hpplan.workload import sample_codes as batch_codes
 
 if TYPE_CHECKING:
     from hpplan.documents.reader import Document

@@ -10,13 +10,14 @@ import yaml
 from handmade_models import handmade_model
 
 from hpplan.checks.not_normalized import NOT_NORMALIZED
-from hpplan.checks.registry import CHECKS, all_codes
-from hpplan.checks.run import CheckRun
 from hpplan.documents import configuration_codes
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
 from hpplan.models import codes as model_codes
 from hpplan.routing.mesh import parse_mesh
+from hpplan.validation.catalog import all_codes
+from hpplan.validation.registry import CHECKS
+from hpplan.validation.run import CheckRun
 
 CASES = Path(__file__).parents[1] / "cases" / "checks"
 

@@ -8,18 +8,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpplan.checks.comparison.plans import compare_plans
-from hpplan.checks.kinds import kind_of_document
-from hpplan.checks.run import CheckRun
+from hpplan.comparison.plans import compare_plans
 from hpplan.documents.reader import Document, parse_document
 from hpplan.documents.source import Sources
 from hpplan.errors import InvalidInput
 from hpplan.plan.model import ENTRY_FIELDS, TOP_LEVEL_FIELDS, load_plan
 from hpplan.plan.rules import RULE_SCHEMA
-from hpplan.reports.diff import render_text
-from hpplan.reports.explain_fqn import render as explain_fqn
-from hpplan.reports.explain_plan import render as explain_plan
-from hpplan.reports.formats import FORMATS, renderer
+from hpplan.reports.changes.diff import render_text
+from hpplan.reports.explain.fqn import render as explain_fqn
+from hpplan.reports.explain.plan import render as explain_plan
+from hpplan.reports.findings.formats import FORMATS, renderer
+from hpplan.validation.kinds import kind_of_document
+from hpplan.validation.run import CheckRun
 
 NAMES = st.sampled_from(
     ["a", "a.b", "a.b.c", "l.0.mlp", "l.1.mlp", "*", "a.*", "[", "", "é\x1b", "tp", "ep", "x"]

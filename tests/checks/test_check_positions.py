@@ -11,10 +11,10 @@ import yaml
 from random_documents import random_documents
 from random_workloads import MESHES, random_workload
 
-from hpplan.checks.run import CheckRun
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
 from hpplan.routing.mesh import parse_mesh
+from hpplan.validation.run import CheckRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable

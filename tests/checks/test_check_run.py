@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hpplan.checks.run import CheckRun
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
@@ -15,7 +14,8 @@ from hpplan.errors import InvalidInput
 from hpplan.plan.codes import BROKEN_STRATEGY_PLUGIN
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.workload import load_workload
+from hpplan.validation.run import CheckRun
+from hpplan.workload.workload import load_workload
 
 WORKLOAD: dict[str, Any] = {
     "sequence": {"length": 8},
@@ -175,7 +175,7 @@ def test_a_broken_plugin_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> tuple[()]:
         raise InvalidInput([Diagnostic(BROKEN_STRATEGY_PLUGIN, "it does not load", Place("entry point a"))])
 
-    monkeypatch.setattr("hpplan.checks.run.installed_strategies", broken)
+    monkeypatch.setattr("hpplan.validation.run.installed_strategies", broken)
     assert found(("p", {**PLAN, "param_plan": {}})) == [
         ("entry point a", "broken-strategy-plugin"),
         ("p", "empty-param-plan"),

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from hpplan.checks.registry import all_codes, declared_codes, find_code
 from hpplan.diagnostics import SEVERITIES, Code
+from hpplan.validation.catalog import all_codes, declared_codes, find_code
 
 HEADINGS = ["## What it finds", "## Why it hurts", "## Example", "## What to do"]
 

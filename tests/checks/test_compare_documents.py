@@ -10,16 +10,16 @@ import pytest
 from random_documents import random_documents
 from random_workloads import random_workload
 
-from hpplan.checks.comparison.changes import ABSENT, ChangedNames, Comparison, FieldChange
-from hpplan.checks.comparison.plans import compare_plans
-from hpplan.checks.comparison.routes import compare_routes
+from hpplan.comparison.changes import ABSENT, ChangedNames, Comparison, FieldChange
+from hpplan.comparison.plans import compare_plans
+from hpplan.comparison.routes import compare_routes
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
 from hpplan.documents.writer import dump_yaml
 from hpplan.plan.model import Plan, load_plan
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from hpplan.routing.transfers import Granularity

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from hpplan.checks.forms import Form, Forms, Step
-from hpplan.checks.subject import Subject
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
+from hpplan.inspection.forms import Form, Forms, Step
+from hpplan.inspection.subject import Subject
 from hpplan.plan.model import Plan
 from hpplan.plan.rules import RuleSet, load_rules
 from hpplan.plan.strategies import BUILT_IN, StrategyTable

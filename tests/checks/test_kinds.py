@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hpplan.checks.kinds import KINDS, kind_of_document, may_be_own, own_kind, take, what_it_is
-from hpplan.documents.folder import files_in
+from hpplan.documents.disk.folder import files_in
 from hpplan.documents.reader import parse_document
 from hpplan.errors import InvalidInput, UnusableRequest
+from hpplan.validation.kinds import KINDS, kind_of_document, may_be_own, own_kind, take, what_it_is
 
 DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"param_plan": {}, "boundary_classes": {}, "feature_exchange": {}}, "plan"),

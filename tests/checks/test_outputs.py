@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpplan.checks.run import CheckRun
 from hpplan.documents.reader import read_document
+from hpplan.validation.run import CheckRun
 
 if TYPE_CHECKING:
     import pytest

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from random_documents import JUNK, MESHES, MODEL, random_documents
 
 from hpplan.checks import feature_exchange, ignored_plan_overrides, mesh_contradicts_plan, output_changed
-from hpplan.checks.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
-from hpplan.checks.run import CheckRun
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
 from hpplan.errors import InvalidInput
@@ -21,6 +19,8 @@ from hpplan.plan.model import Plan, check_plan
 from hpplan.plan.rules import load_rules, rules_of_plan
 from hpplan.plan.strategies import load_strategies
 from hpplan.routing.mesh import parse_mesh
+from hpplan.validation.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
+from hpplan.validation.run import CheckRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

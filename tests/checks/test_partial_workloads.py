@@ -14,8 +14,8 @@ from test_partial_documents import changed, paths
 from hpplan.checks.feature_exchange import check_workload
 from hpplan.diagnostics import Place
 from hpplan.routing.mesh import parse_mesh
-from hpplan.routing.workload_codes import CODES
-from hpplan.routing.workload_shape import check_workload_shape
+from hpplan.workload.codes import CODES
+from hpplan.workload.shape import check_workload_shape
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Path

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from hpplan.exchange.worker import Callbacks, Outcome
+from hpplan.job.worker import Callbacks, Outcome
 
 if TYPE_CHECKING:
     from conftest import ProcessRunner, Runner
@@ -96,7 +96,7 @@ def test_a_report_holds_the_report_alone(
     job = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "here", "MASTER_PORT": "29500"}
     for name, value in job.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("hpplan.exchange.worker.run_worker", run)
+    monkeypatch.setattr("hpplan.job.worker.run_worker", run)
     result = hpplan("exec", workload, "--mesh", "cp=1", "--report", "-")
     assert result.status == 0, result.stderr
     assert json.loads(result.stdout) == {"verified": True}
@@ -191,7 +191,7 @@ def test_the_library_without_torch_says_what_to_install() -> None:
 WITHOUT_ACCELERATOR = """
 import sys
 from hpplan.errors import UnusableRequest
-from hpplan.exchange import session
+from hpplan.job import session
 session._is_there = lambda device_type: device_type == "cpu"
 for asked in sys.argv[1:]:
     try:
@@ -223,7 +223,7 @@ def test_the_way_out_without_an_accelerator_is_one() -> None:
 def test_importing_names_costs_no_torch() -> None:
     """`hpplan exec --help` and whatever imports hpplan.exchange must start at once."""
     program = (
-        "import sys, hpplan.exchange, hpplan.cli.exec, hpplan.exchange.worker, hpplan.exchange.launch\n"
+        "import sys, hpplan.exchange, hpplan.cli.exec, hpplan.job.worker, hpplan.job.launch\n"
         "assert 'torch' not in sys.modules and 'rich' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.checks.registry import all_codes
-from hpplan.checks.run import CheckRun
 from hpplan.documents.reader import parse_document
 from hpplan.plan.model import load_plan
-from hpplan.reports.explain_plan import render
+from hpplan.reports.explain.plan import render
+from hpplan.validation.catalog import all_codes
+from hpplan.validation.run import CheckRun
 
 if TYPE_CHECKING:
     from pathlib import Path

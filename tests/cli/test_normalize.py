@@ -332,7 +332,7 @@ def test_changes(hpplan: Runner) -> None:
 def test_changes_for_people() -> None:
     """On a terminal, changes are not folded, names are cut, or modules are out of order."""
     from hpplan.passes.change import Cause, Change
-    from hpplan.reports.changes import render_terminal
+    from hpplan.reports.changes.table import render_terminal
 
     why = "The forward that some.very.long.dotted.name gives the module above calls it itself."
     long = "model." + "a" * 120

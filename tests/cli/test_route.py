@@ -14,18 +14,18 @@ import yaml
 from hpplan.cli.routing_options import RouteOptions
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document, read_document
-from hpplan.reports.route_formats import FORMATS, format_of
-from hpplan.reports.route_rank import rank_text
-from hpplan.reports.route_text import render
-from hpplan.reports.route_view import RouteView
-from hpplan.reports.screen import Screen
+from hpplan.reports.route.formats import FORMATS, format_of
+from hpplan.reports.route.rank import rank_text
+from hpplan.reports.route.text import render
+from hpplan.reports.route.view import RouteView
+from hpplan.reports.terminal.screen import Screen
 from hpplan.routing.assignment import POLICIES
-from hpplan.routing.layouts import LAYOUTS
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_document import load_routes
 from hpplan.routing.traffic import Link
-from hpplan.routing.workload import load_workload
+from hpplan.workload.layouts import LAYOUTS
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from conftest import ProcessRunner, Runner

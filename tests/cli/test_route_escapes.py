@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.reports.screen import Screen
+from hpplan.reports.terminal.screen import Screen
 
 if TYPE_CHECKING:
     from pathlib import Path

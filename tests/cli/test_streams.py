@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.documents.descriptors import write_all
+from hpplan.documents.disk.descriptors import write_all
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -315,10 +315,10 @@ def test_an_endless_input(
     hpplan: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], named: str
 ) -> None:
     """What has no end is read until all memory is taken."""
-    monkeypatch.setattr("hpplan.documents.streams.MAX_BYTES", 1 << 26)
-    for module in ("jsonl", "json_array"):
-        monkeypatch.setattr(f"hpplan.documents.{module}.MAX_RECORD", 1 << 20)
-    monkeypatch.setattr("hpplan.documents.jsonl._BLOCK", 1 << 16)
+    monkeypatch.setattr("hpplan.documents.disk.streams.MAX_BYTES", 1 << 26)
+    for module in ("lines", "array"):
+        monkeypatch.setattr(f"hpplan.documents.json_text.{module}.MAX_RECORD", 1 << 20)
+    monkeypatch.setattr("hpplan.documents.json_text.lines._BLOCK", 1 << 16)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "array").write_bytes(b"[[" + b"1," * 2**20)
     result = hpplan(*arguments)

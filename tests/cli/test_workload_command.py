@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from hpplan.documents.writer import dump_json, dump_yaml
-from hpplan.reports.workload_text import micro_batches_pieces, workload_pieces
-from hpplan.routing.batch.micro_batch import MicroBatch, Rows, WorkloadSettings
-from hpplan.routing.batch.samples import Sample, SampleItem
-from hpplan.routing.micro_batches import MICRO_BATCHES_KEY_ORDER
-from hpplan.routing.workload_shape import KEY_ORDER
+from hpplan.reports.workload.text import micro_batches_pieces, workload_pieces
+from hpplan.workload.micro_batch import MicroBatch, Rows, WorkloadSettings
+from hpplan.workload.micro_batches import MICRO_BATCHES_KEY_ORDER
+from hpplan.workload.samples import Sample, SampleItem
+from hpplan.workload.shape import KEY_ORDER
 
 if TYPE_CHECKING:
     from conftest import Runner

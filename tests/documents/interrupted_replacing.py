@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hpplan.documents.files import replace_files
+from hpplan.documents.disk.files import replace_files
 from hpplan.signals import leave_on_interrupt
 
 if TYPE_CHECKING:

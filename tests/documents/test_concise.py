@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents.source import Source, Sources
-from hpplan.reports.concise import render
+from hpplan.reports.findings.concise import render
 
 CODE = Code("HP999", "some-fault", "error", "")
 

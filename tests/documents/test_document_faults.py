@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hpplan.documents import codes, yaml_parser
+from hpplan.documents import codes
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
 from hpplan.documents.writer import dump_json
+from hpplan.documents.yaml_text import parser as yaml_parser
 from hpplan.errors import InvalidInput
 
 Faults = list[tuple[int, int, str]]

@@ -12,7 +12,7 @@ import sys
 from hpplan.documents.reader import parse_document
 from hpplan.documents.writer import dump_yaml, dump_json
 from hpplan.documents.source import Sources
-from hpplan.reports.concise import render
+from hpplan.reports.findings.concise import render
 data = parse_document(sys.argv[1].encode(), "plan", Sources()).data
 dump_yaml(data), dump_json(data), render([], Sources())
 print(*sorted(name for name in sys.argv[2].split() if name in sys.modules))

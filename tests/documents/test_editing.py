@@ -16,7 +16,7 @@ from random_layouts import Laid, Maker
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError as RuamelError
 
-from hpplan.documents.editor import edited
+from hpplan.documents.editing.editor import edited
 from hpplan.documents.reader import parse_document
 from hpplan.plan.model import KEY_ORDER
 

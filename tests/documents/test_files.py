@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from hpplan.documents import files
-from hpplan.documents.files import replace_file, replace_files
+from hpplan.documents.disk import files
+from hpplan.documents.disk.files import replace_file, replace_files
 from hpplan.documents.reader import read_document
 from hpplan.documents.source import Sources
 from hpplan.errors import UnusableRequest
@@ -184,7 +184,7 @@ def test_pipes_and_devices_are_written_directly(tmp_path: Path) -> None:
     reader.join(10)
     assert received == [text]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    program = "from hpplan.documents.files import replace_file; replace_file('/dev/stdout', 'a: 1\\n')"
+    program = "from hpplan.documents.disk.files import replace_file; replace_file('/dev/stdout', 'a: 1\\n')"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, text=True, timeout=60
     )
@@ -195,7 +195,7 @@ def test_pipes_and_devices_are_written_directly(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
-from hpplan.documents.files import replace_file
+from hpplan.documents.disk.files import replace_file
 forms = [letter * int(sys.argv[2]) for letter in "ab"]
 print("ready", flush=True)
 while True:
@@ -246,7 +246,7 @@ def test_what_cannot_be_read(path: str, why: str, tmp_path: Path, monkeypatch: p
 AS_NOBODY = """
 import os, sys
 from hpplan.documents.reader import read_document
-from hpplan.documents.files import replace_file
+from hpplan.documents.disk.files import replace_file
 from hpplan.errors import UnusableRequest
 if os.geteuid() == 0:
     os.setuid(65534)

@@ -16,7 +16,7 @@ import interrupted_replacing
 import pytest
 from interrupted_replacing import NEW, OLD, STEPS, Steps, found, lay_out
 
-from hpplan.documents.files import replace_file, replace_files
+from hpplan.documents.disk.files import replace_file, replace_files
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def test_lists_that_a_folder_gives_are_not_taken(tmp_path: Path) -> None:
 
 AS_SOMEBODY = """
 import os, sys
-from hpplan.documents.files import replace_file
+from hpplan.documents.disk.files import replace_file
 os.setgroups([int(sys.argv[1])])
 os.setgid(65534)
 os.setuid(65534)
@@ -283,7 +283,7 @@ def test_a_stream_is_written_where_it_is(tmp_path: Path) -> None:
     """A log that a shell appends to is emptied by -o /dev/stdout."""
     log = tmp_path / "log"
     log.write_text("before\n")
-    program = "from hpplan.documents.files import replace_file; replace_file('/dev/stdout', 'a: 1\\n')"
+    program = "from hpplan.documents.disk.files import replace_file; replace_file('/dev/stdout', 'a: 1\\n')"
     with log.open("a") as stream:
         subprocess.run([sys.executable, "-c", program], stdout=stream, check=True, timeout=60)
     assert log.read_text() == "before\na: 1\n"

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpplan.documents.json_array import array_elements
-from hpplan.documents.jsonl import read_records
+from hpplan.documents.json_text.array import array_elements
+from hpplan.documents.json_text.lines import read_records
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hpplan.documents import yaml_parser
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
 from hpplan.documents.writer import dump_json, dump_yaml
+from hpplan.documents.yaml_text import parser as yaml_parser
 from hpplan.errors import InvalidInput
-from hpplan.reports.concise import render
+from hpplan.reports.findings.concise import render
 
 PIECES = [
     *(

@@ -11,7 +11,7 @@ import pytest
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Source
 from hpplan.documents.writer import dump_json
-from hpplan.documents.yaml_data import _built
+from hpplan.documents.yaml_text.data import _built
 from hpplan.errors import InvalidInput
 
 MEASURE = """
@@ -19,7 +19,7 @@ import sys, time
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Source
 from hpplan.documents.writer import dump_json
-from hpplan.documents.yaml_data import _built
+from hpplan.documents.yaml_text.data import _built
 from hpplan.errors import InvalidInput
 raw = sys.stdin.buffer.read()
 start = time.process_time()

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_junk import PIECES, outcome
 
-from hpplan.documents import yaml_parser
 from hpplan.documents.codes import YAML_SYNTAX
+from hpplan.documents.yaml_text import parser as yaml_parser
 
 JUNK = st.lists(st.sampled_from(PIECES), max_size=20)
 SIGNS = [*"?:#-,'\"[]{}|>&*!%@`~ab1 ", ": ", "? ", " #", "- ", "\n", "\n  "]

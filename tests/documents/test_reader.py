@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hpplan.documents import yaml_parser
 from hpplan.documents.reader import parse_document
+from hpplan.documents.yaml_text import parser as yaml_parser
 from hpplan.errors import InvalidInput
 
 ACCEPTED: list[tuple[str, bytes, dict[str, Any]]] = [

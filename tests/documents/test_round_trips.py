@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from hpplan.documents import yaml_parser
 from hpplan.documents.reader import parse_document
 from hpplan.documents.writer import dump_json, dump_yaml
+from hpplan.documents.yaml_text import parser as yaml_parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable

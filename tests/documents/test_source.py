@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpplan.diagnostics import Code, Diagnostic, Place
-from hpplan.documents import yaml_parser
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Source, Sources
 from hpplan.documents.writer import dump_json, dump_yaml
+from hpplan.documents.yaml_text import parser as yaml_parser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -122,12 +122,12 @@ class _Rank:
         import torch
 
         from hpplan.exchange.engine import Engine
-        from hpplan.exchange.fingerprints import Fingerprints
         from hpplan.exchange.memory import Memory
         from hpplan.exchange.packing import Packing
-        from hpplan.exchange.promise import Promise
         from hpplan.exchange.received import Received
-        from hpplan.exchange.verify import gradients_due, gradients_given
+        from hpplan.job.fingerprints import Fingerprints
+        from hpplan.job.promise import Promise
+        from hpplan.job.verify import gradients_due, gradients_given
 
         self.number = number
         route, dtype = routes.rank_route(number), getattr(torch, case.dtype)
@@ -183,7 +183,7 @@ def _ranks(case: Case) -> list[_Rank]:
     from hpplan.diagnostics import Place
     from hpplan.routing.mesh import parse_mesh
     from hpplan.routing.routes import plan_routes
-    from hpplan.routing.workload import load_workload
+    from hpplan.workload.workload import load_workload
 
     mesh = parse_mesh(case.mesh)
     length = 2 * mesh.world_size

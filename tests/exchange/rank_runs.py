@@ -29,7 +29,7 @@ def make_exchange(setting: naive_model.Setting, granularity: str = "record", **o
     from hpplan.exchange import FeatureExchange
     from hpplan.routing.mesh import parse_mesh
     from hpplan.routing.routes import plan_routes
-    from hpplan.routing.workload import load_workload
+    from hpplan.workload.workload import load_workload
 
     workload = load_workload(setting.workload, Place("workload"))
     routes = plan_routes(parse_mesh(setting.mesh), workload, "row" if granularity == "row" else "record")

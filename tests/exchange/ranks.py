@@ -24,11 +24,11 @@ PRELOADED = [
     "torch.fx.experimental.symbolic_shapes",
     "yaml",
     "hpplan.cli.exec",
-    "hpplan.exchange.execution",
-    "hpplan.exchange.execution_report",
+    "hpplan.job.execution",
+    "hpplan.job.execution_report",
     "hpplan.exchange.micro_batch",
-    "hpplan.exchange.session",
-    "hpplan.reports.exec_table",
+    "hpplan.job.session",
+    "hpplan.reports.execution.table",
 ]
 """What ranks need, so that they start at once, and all alike."""
 

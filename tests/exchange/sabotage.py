@@ -63,7 +63,7 @@ def corrupt(rank: int, culprit: int) -> None:
 
 def before_meeting(rank: int, culprit: int, deed: str) -> None:
     """Have one rank do something as soon as it joined the rendezvous."""
-    from hpplan.exchange.session import Session
+    from hpplan.job.session import Session
 
     if rank == culprit:
 
@@ -77,7 +77,7 @@ def before_meeting(rank: int, culprit: int, deed: str) -> None:
 
 def other_version(rank: int, culprit: int) -> None:
     """Have one rank run another hpplan."""
-    from hpplan.exchange import session
+    from hpplan.job import session
 
     if rank == culprit:
         session.__version__ = "0.9.0"

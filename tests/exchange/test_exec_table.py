@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpplan.reports import exec_table
-from hpplan.reports.screen import Screen
+from hpplan.reports.execution import table as exec_table
+from hpplan.reports.terminal.screen import Screen
 
 
 def _rank(rank: int, host: str, wrong: int = 0) -> dict[str, Any]:

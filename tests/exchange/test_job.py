@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.exchange.job import job_from
+from hpplan.watch.launched import job_from
 
 if TYPE_CHECKING:
     from pathlib import Path

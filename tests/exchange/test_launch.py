@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.exchange import launch
+from hpplan.job import launch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.exchange.faults import Fault, PeersFailed
-from hpplan.exchange.ledger import Ledger
-from hpplan.exchange.notes import Terms
-from hpplan.exchange.post import Post
+from hpplan.watch.faults import Fault, PeersFailed
+from hpplan.watch.ledger import Ledger
+from hpplan.watch.notes import Terms
+from hpplan.watch.post import Post
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hpplan.exchange.execution_report import _bandwidth
+from hpplan.job.execution_report import _bandwidth
 from hpplan.routing import load_workload, parse_mesh, plan_routes, routes_from_data
 
 WORKLOAD = {

@@ -87,10 +87,10 @@ def verify_with(rank: int, fault: str, workload: dict[str, Any], mesh: str, back
 
     from hpplan.diagnostics import Place
     from hpplan.exchange import FeatureExchange
-    from hpplan.exchange.verify import verify
+    from hpplan.job.verify import verify
     from hpplan.routing.mesh import parse_mesh
     from hpplan.routing.routes import plan_routes
-    from hpplan.routing.workload import load_workload
+    from hpplan.workload.workload import load_workload
 
     routes = plan_routes(parse_mesh(mesh), load_workload(workload, Place("workload")))
     exchange = FeatureExchange.from_routes(routes, timeout=60)

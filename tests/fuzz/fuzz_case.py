@@ -12,7 +12,7 @@ from fuzz_spelling import damaged, spelled
 from fuzz_values import MESHES
 
 from hpplan.cli.validate import FORMATS
-from hpplan.routing.families import FAMILIES
+from hpplan.workload.families import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

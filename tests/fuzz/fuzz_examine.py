@@ -12,13 +12,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.checks.kinds import kind_of_document
-from hpplan.checks.run import CHECKED, CheckRun
 from hpplan.cli.main import main
 from hpplan.documents.reader import Document, parse_document
 from hpplan.documents.source import Sources
 from hpplan.documents.writer import dump_json, dump_yaml
 from hpplan.errors import HpplanError, InvalidInput
+from hpplan.validation.kinds import kind_of_document
+from hpplan.validation.run import CHECKED, CheckRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.documents.reader import parse_document
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "checks"))

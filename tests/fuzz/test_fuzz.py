@@ -39,12 +39,12 @@ def test_the_fuzz_sees_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     plan = b'{"boundary_classes": {}, "param_plan": {"a": {"in_sr\xc2\x9b": 1}}}'
     one = case(SEED, 0)._replace(files={"d": plan}, runs=[["validate", "d"]])
     assert examine(one, tmp_path) == []
-    monkeypatch.setattr("hpplan.reports.full.visible", str)
-    monkeypatch.setattr("hpplan.reports.full.locate", lambda *_: 1 / 0)
+    monkeypatch.setattr("hpplan.reports.findings.full.visible", str)
+    monkeypatch.setattr("hpplan.reports.findings.full.locate", lambda *_: 1 / 0)
     kinds = [fault.kind for fault in examine(one, tmp_path)]
     assert [kind.partition(":")[0] for kind in kinds] == ["status 70"]
     monkeypatch.undo()
-    monkeypatch.setattr("hpplan.reports.full.visible", str)
+    monkeypatch.setattr("hpplan.reports.findings.full.visible", str)
     kinds = [fault.kind for fault in examine(one, tmp_path)]
     assert kinds == ["control characters: validate, standard output"]
     monkeypatch.setattr("fuzz_examine.dump_yaml", lambda _: "a: 1")

@@ -16,7 +16,6 @@ import transformers
 from torch_placements import fake_ranks, placements
 from transformers.initialization import no_init_weights, no_tie_weights
 
-from hpplan.checks.run import CheckRun
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
 from hpplan.documents.writer import dump_yaml
@@ -26,6 +25,7 @@ from hpplan.models.freeze import freeze
 from hpplan.models.library import quiet
 from hpplan.plan.model import KEY_ORDER
 from hpplan.routing.mesh import parse_mesh
+from hpplan.validation.run import CheckRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

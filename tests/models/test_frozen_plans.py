@@ -10,7 +10,6 @@ import yaml
 from model_configs import SMALL, WITH_EXPERTS, facts
 
 from hpplan.checks.experts_without_rule import EXPERTS_WITHOUT_RULE
-from hpplan.checks.run import CheckRun
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
 from hpplan.documents.writer import dump_yaml
@@ -20,6 +19,7 @@ from hpplan.plan.model import KEY_ORDER, Plan
 from hpplan.plan.rules import RuleSet
 from hpplan.plan.strategies import BUILT_IN, StrategyTable
 from hpplan.routing.mesh import parse_mesh
+from hpplan.validation.run import CheckRun
 
 SAMPLES = Path(__file__).parents[2] / "sample_plans"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from hpplan.diagnostics import Place
-from hpplan.reports.route_view import RouteView
+from hpplan.reports.route.view import RouteView
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Link
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 PAIR = [(0, 5, 10), (0, 20, 8)]
 """The items of the worked case: 10 rows from token 5, 8 from token 20."""

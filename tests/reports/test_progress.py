@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from hpplan.reports.progress import progress_bar
+from hpplan.reports.terminal.progress import progress_bar
 
 
 class Terminal(io.StringIO):

@@ -13,14 +13,14 @@ import pytest
 import xmlschema
 
 from hpplan import __version__
-from hpplan.checks.run import CheckRun
 from hpplan.cli.validate import FORMATS as OFFERED
 from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Source, Sources
 from hpplan.errors import InvalidInput
-from hpplan.reports.formats import FORMATS, renderer
-from hpplan.reports.full import render as render_full
+from hpplan.reports.findings.formats import FORMATS, renderer
+from hpplan.reports.findings.full import render as render_full
+from hpplan.validation.run import CheckRun
 
 FIXTURES = Path(__file__).parents[1] / "cases" / "reports"
 SNAPSHOTS = Path(__file__).parent / "snapshots"

@@ -11,12 +11,15 @@ import pytest
 from route_views import crowded, view_of, worked_case
 
 from hpplan.diagnostics import Code, Diagnostic, Place
-from hpplan.reports import route_bars, route_html, route_ribbon, route_svg
-from hpplan.reports.quantities import duration, share, short_count, size
-from hpplan.reports.route_blocks import fold_ranks
-from hpplan.reports.route_view import RouteView
+from hpplan.reports.route import bars as route_bars
+from hpplan.reports.route import html as route_html
+from hpplan.reports.route import ribbon as route_ribbon
+from hpplan.reports.route import svg as route_svg
+from hpplan.reports.route.blocks import fold_ranks
+from hpplan.reports.route.view import RouteView
+from hpplan.reports.terminal.quantities import duration, share, short_count, size
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "br", "link", "img", "input", "hr", "wbr"}

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from route_views import crowded, view_of, worked_case
 
-from hpplan.reports import route_html, route_svg
+from hpplan.reports.route import html as route_html
+from hpplan.reports.route import svg as route_svg
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hpplan.reports.route_view import RouteView
+    from hpplan.reports.route.view import RouteView
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

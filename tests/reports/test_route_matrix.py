@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from route_views import view_of
 
-from hpplan.reports.route_matrix import MOST_BLOCKS, shaded_matrix
-from hpplan.reports.screen import Screen
+from hpplan.reports.route.matrix import MOST_BLOCKS, shaded_matrix
+from hpplan.reports.terminal.screen import Screen
 
 
 def test_blocks_of_replicas_are_told_apart() -> None:

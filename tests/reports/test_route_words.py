@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from route_views import view_of
 
-from hpplan.reports import route_html, route_rank, route_ribbon, route_text
-from hpplan.reports.screen import Screen
+from hpplan.reports.route import html as route_html
+from hpplan.reports.route import rank as route_rank
+from hpplan.reports.route import ribbon as route_ribbon
+from hpplan.reports.route import text as route_text
+from hpplan.reports.terminal.screen import Screen
 
 if TYPE_CHECKING:
-    from hpplan.reports.route_view import RouteView
+    from hpplan.reports.route.view import RouteView
 
 ONE_OF_MANY = re.compile(
     r"(?<![\w.,-])1 (?:more |other |busiest )?"

@@ -7,9 +7,9 @@ import re
 import pytest
 from route_views import crowded
 
-from hpplan.reports.route_text import render
-from hpplan.reports.screen import Screen
-from hpplan.reports.tables import fold, terminal_table
+from hpplan.reports.route.text import render
+from hpplan.reports.terminal.screen import Screen
+from hpplan.reports.terminal.tables import fold, terminal_table
 
 HEADERS = ("rank", "splits", "sent", "buffer")
 ROWS = [("0", "10 0 7 12 8 1 1 1 1 1", "1,234", "7.6 MB"), ("11", "3", "5", "0 B")]

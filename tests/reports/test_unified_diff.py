@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpplan.reports.unified_diff import render
+from hpplan.reports.changes.unified_diff import render
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "d", "x: 1", "y: 2"]), max_size=14)
 

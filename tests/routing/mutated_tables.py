@@ -11,18 +11,18 @@ from copy import deepcopy
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.checks.comparison.routes import compare_routes
+from hpplan.comparison.routes import compare_routes
 from hpplan.diagnostics import Place
 from hpplan.errors import InvalidInput
-from hpplan.reports.route_text import render
-from hpplan.reports.route_view import RouteView
-from hpplan.reports.screen import Screen
+from hpplan.reports.route.text import render
+from hpplan.reports.route.view import RouteView
+from hpplan.reports.terminal.screen import Screen
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
 from hpplan.routing.routes_document import routes_from_data
 from hpplan.routing.routes_writer import routes_to_data
 from hpplan.routing.traffic import Link
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

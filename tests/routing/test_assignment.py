@@ -8,7 +8,7 @@ from hpplan.diagnostics import Place
 from hpplan.routing.assignment import POLICIES
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 
 def buckets(rows: list[int], policy: str, mesh: str = "cp=3", **options: Any) -> list[list[int]]:  # noqa: ANN401

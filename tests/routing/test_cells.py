@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from hpplan.diagnostics import Place
 from hpplan.routing.cells import joined, ranges_of, reaches, rows_by_rank
-from hpplan.routing.layouts import LAYOUTS
 from hpplan.routing.mesh import Mesh, parse_mesh
 from hpplan.routing.ownership import Ownership
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic, fold_matrix, rows_leaving_blocks
-from hpplan.routing.workload import load_workload
+from hpplan.workload.layouts import LAYOUTS
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from hpplan.routing.transfers import Granularity

@@ -15,7 +15,7 @@ from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
 from hpplan.routing.traffic import Link
 from hpplan.routing.transfers import BatchRoutes
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from hpplan.routing.fit import fit, length_multiple, padded
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_document import routes_from_data
-from hpplan.routing.workload import Workload, load_workload
+from hpplan.workload.workload import Workload, load_workload
 
 
 def workload(**sequence: Any) -> Workload:  # noqa: ANN401 - fields of a sequence

@@ -22,7 +22,7 @@ from hpplan.routing.routes_shape import KEY_ORDER
 from hpplan.routing.routes_writer import routes_to_data
 from hpplan.routing.traffic import Link
 from hpplan.routing.transfers import GRANULARITIES
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import yaml
 from hpplan.diagnostics import Place
 from hpplan.routing.mesh import Mesh
 from hpplan.routing.routes import plan_rank, plan_routes
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from hpplan.routing.transfers import Granularity

@@ -12,14 +12,14 @@ from mutated_tables import failures
 
 from hpplan.diagnostics import Place
 from hpplan.errors import InvalidInput
-from hpplan.reports.route_text import render
-from hpplan.reports.route_view import RouteView
-from hpplan.reports.screen import Screen
+from hpplan.reports.route.text import render
+from hpplan.reports.route.view import RouteView
+from hpplan.reports.terminal.screen import Screen
 from hpplan.routing.mesh import mesh_of_plan, parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_document import routes_from_data
 from hpplan.routing.routes_writer import routes_to_data
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 MESH = parse_mesh("dp=2,cp=2,tp=2,sp")
 WORKLOAD: dict[str, Any] = {

@@ -12,11 +12,11 @@ from naive_routes import Received, arrivals, global_ranks, local_tokens, padded_
 
 from hpplan.diagnostics import Place
 from hpplan.routing.assignment import POLICIES
-from hpplan.routing.layouts import LAYOUTS
 from hpplan.routing.mesh import Mesh
 from hpplan.routing.routes import RoutingTable, plan_rank, plan_rank_exchange, plan_routes
 from hpplan.routing.traffic import Traffic
-from hpplan.routing.workload import load_workload
+from hpplan.workload.layouts import LAYOUTS
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from hpplan.routing.assignment.base import Cost

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hpplan.diagnostics import Place
-from hpplan.reports import route_html
-from hpplan.reports.route_facts import totals_of
-from hpplan.reports.route_view import RouteView
+from hpplan.reports.route import html as route_html
+from hpplan.reports.route.facts import totals_of
+from hpplan.reports.route.view import RouteView
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
 from hpplan.routing.traffic import Link, Traffic, fold_matrix, rows_leaving_blocks
 from hpplan.routing.traffic_warnings import check_traffic
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from hpplan.routing.transfers import Granularity

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import doctest
 
-from hpplan.routing import wording
-from hpplan.routing.wording import listed
+from hpplan import wording
+from hpplan.wording import listed
 
 
 def test_the_examples_run() -> None:

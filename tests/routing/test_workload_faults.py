@@ -16,8 +16,8 @@ from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
-from hpplan.routing.workload import load_workload
-from hpplan.routing.workload_codes import CODES
+from hpplan.workload.codes import CODES
+from hpplan.workload.workload import load_workload
 
 BROKEN = Path(__file__).parents[2] / "sample_plans" / "broken"
 SAMPLES = sorted(BROKEN.glob("workload-*.yaml"))

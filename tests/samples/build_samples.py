@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sample_models import SAMPLES, Sample
 
-from hpplan.documents.files import replace_file
+from hpplan.documents.disk.files import replace_file
 from hpplan.documents.writer import dump_json, dump_yaml
 from hpplan.plan.model import KEY_ORDER
 from hpplan.plan.rules import RULES_KEY_ORDER

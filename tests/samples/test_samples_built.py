@@ -15,7 +15,7 @@ from hpplan.plan.model import load_plan
 from hpplan.plan.rules import load_rules, rules_of_plan
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.workload import load_workload
+from hpplan.workload.workload import load_workload
 
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 

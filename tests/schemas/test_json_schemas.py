@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hpplan.checks.run import CheckRun
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document, read_document
 from hpplan.reports.json_schema import DOCUMENT_KINDS, DocumentKind, json_schema, render
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_writer import routes_to_data
-from hpplan.routing.workload import load_workload
+from hpplan.validation.run import CheckRun
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from conftest import Runner

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from hpplan.routing.families import FAMILIES, family_named
-from hpplan.routing.families.base import Size, padded_frames
-from hpplan.routing.families.custom import Custom
-from hpplan.routing.families.internvl import InternVL
-from hpplan.routing.families.kimi_vl import KimiVL
-from hpplan.routing.families.llava_next import LlavaNext
-from hpplan.routing.families.qwen2_vl import Qwen2VL
-from hpplan.routing.families.qwen3_vl import Qwen3VL
-from hpplan.routing.families.resize import smart_resize
+from hpplan.workload.families import FAMILIES, family_named
+from hpplan.workload.families.base import Size, padded_frames
+from hpplan.workload.families.custom import Custom
+from hpplan.workload.families.internvl import InternVL
+from hpplan.workload.families.kimi_vl import KimiVL
+from hpplan.workload.families.llava_next import LlavaNext
+from hpplan.workload.families.qwen2_vl import Qwen2VL
+from hpplan.workload.families.qwen3_vl import Qwen3VL
+from hpplan.workload.families.resize import smart_resize
 
 QWEN = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 

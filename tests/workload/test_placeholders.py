@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpplan.routing.batch.placeholders import (
+from hpplan.workload.placeholders import (
     Feature,
     MismatchError,
     match,

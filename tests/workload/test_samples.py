@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hpplan.documents.jsonl import Record
+from hpplan.documents.json_text.lines import Record
 from hpplan.documents.source import Source
 from hpplan.errors import InvalidInput
-from hpplan.routing.batch.buckets import Encoders
-from hpplan.routing.batch.grouping import OPEN_PACKS, grouped, packed
-from hpplan.routing.batch.micro_batch import MicroBatch, WorkloadSettings
-from hpplan.routing.batch.samples import Sample, read_sample
-from hpplan.routing.families.custom import Custom
-from hpplan.routing.families.internvl import InternVL
-from hpplan.routing.families.llava_next import LlavaNext
-from hpplan.routing.families.qwen2_vl import Qwen2VL
-from hpplan.routing.families.qwen3_vl import Qwen3VL
+from hpplan.routing.buckets import Encoders
 from hpplan.routing.mesh import parse_mesh
+from hpplan.workload.families.custom import Custom
+from hpplan.workload.families.internvl import InternVL
+from hpplan.workload.families.llava_next import LlavaNext
+from hpplan.workload.families.qwen2_vl import Qwen2VL
+from hpplan.workload.families.qwen3_vl import Qwen3VL
+from hpplan.workload.grouping import OPEN_PACKS, grouped, packed
+from hpplan.workload.micro_batch import MicroBatch, WorkloadSettings
+from hpplan.workload.samples import Sample, read_sample
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
-    from hpplan.routing.families.base import Family
+    from hpplan.workload.families.base import Family
 
 IMAGE, VIDEO, START, END = 151655, 151656, 151652, 151653
 

@@ -10,11 +10,11 @@ from hpplan.diagnostics import Place
 from hpplan.errors import InvalidInput
 from hpplan.routing.comparison import Comparison, Links, compare
 from hpplan.routing.mesh import parse_mesh
-from hpplan.routing.micro_batches import load_micro_batches
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.statistics import GIVEN, distribution, statistics
 from hpplan.routing.traffic import Link
-from hpplan.routing.workload import Workload, load_workload
+from hpplan.workload.micro_batches import load_micro_batches
+from hpplan.workload.workload import Workload, load_workload
 
 
 def workload(*items: tuple[int, int], length: int = 32, **fields: Any) -> Workload:  # noqa: ANN401 - of a workload

@@ -12,7 +12,7 @@ from hpplan.routing.assignment.round_robin import ROUND_ROBIN
 
 if TYPE_CHECKING:
     from hpplan.routing.ownership import Ownership
-    from hpplan.routing.workload import Batch, Item, Workload
+    from hpplan.workload.workload import Batch, Item, Workload
 
 POLICIES: tuple[Policy, ...] = (LPT, ROUND_ROBIN, CONTIGUOUS, LOCAL)
 """Every policy; the first is the default."""

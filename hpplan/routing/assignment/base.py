@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hpplan.routing.ownership import Ownership
-    from hpplan.routing.workload import Item
+    from hpplan.workload.workload import Item
 
 Cost = Literal["rows", "rows^2"]
 """What encoding an item costs: its rows, or their square under full attention."""

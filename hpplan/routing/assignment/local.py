@@ -11,7 +11,7 @@ from hpplan.routing.assignment.base import Policy, loads_of
 
 if TYPE_CHECKING:
     from hpplan.routing.assignment.base import Task
-    from hpplan.routing.workload import Item
+    from hpplan.workload.workload import Item
 
 
 class _Pool:

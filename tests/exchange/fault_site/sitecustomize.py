@@ -86,8 +86,9 @@ def _collective(doing: str) -> Callable[..., bool]:
 
 
 def _install(phase: str) -> None:
-    from hpplan.exchange import execution, group, session
+    from hpplan.exchange import group
     from hpplan.exchange.transport import Transport
+    from hpplan.job import execution, session
 
     if phase == "rendezvous":
         _before(session.Session, "__init__")
@@ -109,8 +110,8 @@ def _install(phase: str) -> None:
 
 def _wait_for_all() -> None:
     """Have no rank start before all have loaded what takes long, so that nobody gives up one that is slow."""
-    import hpplan.exchange.execution
-    import hpplan.exchange.session  # noqa: F401
+    import hpplan.job.execution
+    import hpplan.job.session  # noqa: F401
 
     note("ready", "")
     until = time.monotonic() + 60

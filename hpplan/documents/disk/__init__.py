@@ -1,0 +1,1 @@
+"""Files, streams and folders."""

@@ -1,0 +1,1 @@
+"""Changes in the text of a document that leave the rest of it as it is."""

@@ -1,0 +1,123 @@
+"""A walk over YAML text that knows where it is, for positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from yaml.error import YAMLError
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from hpplan.documents.scalars import PlainScalars
+from hpplan.documents.steps import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
+from hpplan.documents.yaml_text.parser import open_parser
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from hpplan.documents.steps import Step, Steps
+    from hpplan.documents.yaml_text.parser import Event
+
+_OPENINGS = {MappingStartEvent: MAPPING, SequenceStartEvent: SEQUENCE}
+_CLOSINGS = (MappingEndEvent, SequenceEndEvent)
+_ENDS = (DocumentEndEvent, StreamEndEvent)
+
+
+def yaml_steps(text: str) -> Steps:
+    """Yield the steps of the first document of a text.
+
+    A scalar carries the text that it would have as a key. A text that is not
+    YAML ends the walk where that shows.
+    """
+    walk = _Walk(text)
+    try:
+        while type(event := walk.get_event()) not in _ENDS:
+            step = walk.step(event)
+            if step is not None and (yield step):
+                walk.pass_over(open_nodes=1 if step[0] in _OPENINGS.values() else 0)
+    except YAMLError:
+        return
+
+
+def first_keys(text: str, repeated: Collection[int]) -> dict[int, int]:
+    """Return, for each index in `repeated` where a key is, that of the first key like it in its mapping."""
+    first: dict[int, int] = {}
+    keys_of: list[dict[tuple[str, str | None], int] | None] = []
+    expects_key: list[bool] = []
+    for step, index, name in yaml_steps(text):
+        if step == CLOSE:
+            keys_of.pop()
+            expects_key.pop()
+            continue
+        keys = keys_of[-1] if keys_of and expects_key[-1] else None
+        if keys_of:
+            expects_key[-1] = keys_of[-1] is not None and not expects_key[-1]
+        if step in _OPENINGS.values():
+            keys_of.append({} if step == MAPPING else None)
+            expects_key.append(step == MAPPING)
+        elif keys is not None:
+            earliest = keys.setdefault((step, name), index)
+            if index in repeated:
+                first[index] = earliest
+                if len(first) == len(repeated):
+                    break
+    return first
+
+
+class _Walk:
+    """The events of a text, and the scalars that have anchors so far."""
+
+    def __init__(self, text: str) -> None:
+        self.get_event = open_parser(text).get_event
+        self._anchored: dict[str, str | None] = {}
+        self._plain = PlainScalars()
+
+    def step(self, event: Event) -> Step | None:
+        kind = type(event)
+        index = event.start_mark.index
+        if kind is ScalarEvent:
+            if event.value == "<<" and not event.style and event.tag is None:
+                return MERGE, index, None
+            return SCALAR, index, self.key(event)
+        if kind is AliasEvent:
+            return SCALAR, index, self._anchored.get(event.anchor)
+        if kind in _OPENINGS:
+            return _OPENINGS[kind], index, None
+        return (CLOSE, index, None) if kind in _CLOSINGS else None
+
+    def key(self, event: Event) -> str | None:
+        """Return the text that a scalar has as a key, and remember it under the scalar's anchor."""
+        key: str | None = event.value
+        if not event.style and event.tag is None:
+            value = self._plain[event.value]
+            key = None if value is None else str(value)
+        if event.anchor is not None:
+            self._anchored[event.anchor] = key
+        return key
+
+    def pass_over(self, *, open_nodes: int) -> None:
+        """Go on to the end of the innermost `open_nodes`, or behind the next node where that is 0."""
+        get_event = self.get_event
+        while True:
+            event = get_event()
+            kind = type(event)
+            if kind is ScalarEvent:
+                if event.anchor is not None:
+                    self.key(event)
+            elif kind in _OPENINGS:
+                open_nodes += 1
+                continue
+            elif kind in _CLOSINGS:
+                open_nodes -= 1
+            elif kind in _ENDS:
+                return
+            if not open_nodes:
+                return

@@ -1,0 +1,1 @@
+"""`hpplan exec`: runs routes with real collectives, measures them, and verifies every row."""

@@ -1,0 +1,124 @@
+"""How long an exchange takes, beside torch's plain collective on ready-packed buffers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import torch
+import torch.distributed as dist
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hpplan.exchange.feature_exchange import FeatureExchange
+    from hpplan.exchange.received import Received
+    from hpplan.workload.workload import Workload
+
+
+T = TypeVar("T")
+
+
+@dataclass
+class Timings:
+    """Seconds of each iteration on one rank; exchange and plain collective take turns."""
+
+    forward: list[float] = field(default_factory=list)
+    backward: list[float] = field(default_factory=list)
+    plain_forward: list[float] = field(default_factory=list)
+    plain_backward: list[float] = field(default_factory=list)
+
+
+def measure(
+    exchange: FeatureExchange,
+    workload: Workload,
+    device: torch.device,
+    *,
+    iterations: int,
+    warmup: int,
+    backward: bool,
+    progress: Callable[[int, int], None],
+    together: dist.ProcessGroup | None = None,
+) -> Timings:
+    """Time the exchange of random rows; every rank of the group calls this.
+
+    All ranks of `together` start each step at once; None stands for the whole job.
+
+    The plain collective gets rows packed in wire order, and a fresh output as
+    torch's callers give it. `progress(done, total)` is called after each iteration.
+    """
+    timings = Timings()
+    dtype: torch.dtype = getattr(torch, workload.dtype)
+    route = exchange.route
+    width = workload.feature_width
+    features = [
+        torch.randn(route.rows_produced, width, device=device).to(dtype).requires_grad_(backward)
+        for _ in range(workload.payloads)
+    ]
+    columns = width * workload.payloads
+    packed = torch.ones(route.send_buffer_rows, columns, dtype=dtype, device=device)
+    gradient = torch.ones(route.receive_buffer_rows, columns, dtype=dtype, device=device)
+    gradients = [torch.ones(route.receive_buffer_rows, width, dtype=dtype, device=device) for _ in features]
+    clock = _Clock(exchange, device, together)
+    for iteration in range(warmup + iterations):
+        kept = timings if iteration >= warmup else Timings()
+        received = clock.run(kept.forward, lambda: exchange(features))
+        clock.run(kept.plain_forward, lambda: _plain(exchange, packed, back=False))
+        if backward:
+            _measure_backward(clock, exchange, received, (gradients, gradient), kept)
+            for feature in features:
+                feature.grad = None
+        progress(iteration + 1, warmup + iterations)
+    return timings
+
+
+def _measure_backward(
+    clock: _Clock,
+    exchange: FeatureExchange,
+    received: Received,
+    gradients: tuple[list[torch.Tensor], torch.Tensor],
+    kept: Timings,
+) -> None:
+    clock.run(kept.backward, lambda: torch.autograd.backward(received.payloads, gradients[0]))
+    clock.run(kept.plain_backward, lambda: _plain(exchange, gradients[1], back=True))
+
+
+class _Clock:
+    def __init__(
+        self, exchange: FeatureExchange, device: torch.device, together: dist.ProcessGroup | None
+    ) -> None:
+        self._transport = exchange.group.transport
+        self._device = device
+        self._together = together
+
+    def run(self, seconds: list[float], action: Callable[[], T]) -> T:
+        """Run something on all ranks of the group at once, and keep how long it took here."""
+        self._synchronize()
+        # A reduction between CPUs: torch's barrier would take the accelerator's backend.
+        arrived = torch.zeros(1)
+        collective = partial(dist.all_reduce, arrived, group=self._together)
+        self._transport.run([collective], arrived.device, "starting an iteration together")
+        start = time.perf_counter()
+        result = action()
+        self._synchronize()
+        seconds.append(time.perf_counter() - start)
+        return result
+
+    def _synchronize(self) -> None:
+        if self._device.type != "cpu":
+            getattr(torch, self._device.type).synchronize()
+
+
+def _plain(exchange: FeatureExchange, packed: torch.Tensor, *, back: bool) -> torch.Tensor:
+    """Run the collective alone, with the splits of the whole route: what the exchange is compared with."""
+    route, order = exchange.route, exchange.process_group_order
+    sent, received = route.input_splits, route.output_splits
+    if back:
+        sent, received = received, sent
+    arrived = torch.empty(sum(received), packed.shape[1], dtype=packed.dtype, device=packed.device)
+    exchange.group.transport.all_to_all(
+        arrived, packed, [received[rank] for rank in order], [sent[rank] for rank in order], "measuring"
+    )
+    return arrived

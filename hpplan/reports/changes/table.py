@@ -1,0 +1,147 @@
+"""What each pass did and why: a table on a terminal, plain or JSON text elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from hpplan.documents.natural import natural_key
+from hpplan.plan.folding import fold
+from hpplan.reports.findings.concise import visible
+from hpplan.reports.terminal.paint import BOLD, CYAN, paint
+from hpplan.reports.terminal.tables import plain_table
+from hpplan.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hpplan.passes.change import Change
+
+_HEADERS = ("pass", "FQN", "field", "before", "after", "why")
+
+
+def render_json(documents: Sequence[tuple[str, Sequence[Change]]]) -> str:
+    """Return a JSON list with one object for each plan: its name and its changes."""
+    content = [
+        {"plan": name, "changes": [_as_data(change) for change in _in_order(changes)]}
+        for name, changes in documents
+    ]
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def render_plain(name: str, changes: Sequence[Change]) -> str:
+    """Return aligned columns under a line that names the plan and counts the changes."""
+    summary = f"{name}: {summarize(changes)}\n"
+    return (
+        summary + plain_table(_HEADERS, [_row(change) for change in _in_order(changes)])
+        if changes
+        else summary
+    )
+
+
+def render_terminal(name: str, changes: Sequence[Change], *, color: bool, width: int) -> str:
+    """Return what each pass did, folded over layers: modules, their fields, and one sentence that says why.
+
+    Sentences are wrapped at `width` columns; names are never cut.
+    """
+    lines = [f"{visible(name)}: {summarize(changes)}"]
+    shown = None
+    for (pass_name, why, fields), fqns in _groups(changes).items():
+        if pass_name != shown:
+            lines += ["", paint(pass_name, BOLD, color=color)]
+            shown = pass_name
+        lines += [f"  {paint(visible(pattern), CYAN, color=color)}" for pattern in fold(fqns)]
+        widths = [max(len(field[column]) for field in fields) for column in range(2)]
+        lines += [
+            f"    {visible(field):<{widths[0]}}  {visible(before):<{widths[1]}} -> {visible(after)}"
+            for field, before, after in fields
+        ]
+        lines += wrap_sentence(visible(why), width, "    ")
+    return "\n".join(lines) + "\n"
+
+
+def wrap_sentence(text: str, width: int, indent: str = "") -> list[str]:
+    """Return the lines of a sentence, indented and broken at blanks alone, so that names stay whole."""
+    return wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+_Group = tuple[str, str, tuple[tuple[str, str, str], ...]]
+
+
+def _groups(changes: Sequence[Change]) -> dict[_Group, list[str]]:
+    """Gather the FQNs to which one pass did the same for the same reason, in the order of the passes."""
+    by_fqn: dict[tuple[str, str, str], list[tuple[str, str, str]]] = {}
+    for change in changes:
+        key = (change.cause.pass_name, change.cause.why, change.fqn)
+        by_fqn.setdefault(key, []).append((change.field, spell(change.before), spell(change.after)))
+    groups: dict[_Group, list[str]] = {}
+    for (pass_name, why, fqn), fields in by_fqn.items():
+        groups.setdefault((pass_name, why, tuple(fields)), []).append(fqn)
+    return groups
+
+
+def _in_order(changes: Sequence[Change]) -> list[Change]:
+    """Sort by FQN in natural order within each pass."""
+    order = list(dict.fromkeys(change.cause.pass_name for change in changes))
+    return sorted(
+        changes,
+        key=lambda change: (order.index(change.cause.pass_name), natural_key(change.fqn), change.field),
+    )
+
+
+def summarize(changes: Sequence[Change]) -> str:
+    """Count what the passes did: `3 boundaries stripped (ep-strip 2, …), 1 marked`."""
+    stripped = {
+        change.fqn: change.cause.pass_name for change in changes if change.field != "skip_source_lowering"
+    }
+    marked = sum(change.field == "skip_source_lowering" for change in changes)
+    parts = []
+    if stripped:
+        by_pass = [f"{name} {number}" for name, number in Counter(stripped.values()).items()]
+        boundaries = plural(len(stripped), "boundary", "boundaries")
+        parts.append(f"{boundaries} stripped ({', '.join(by_pass)})")
+    if marked:
+        parts.append(f"{marked} marked (shared-class-mark)")
+    return ", ".join(parts) or "nothing to strip or mark"
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    return (
+        change.cause.pass_name,
+        change.fqn,
+        change.field,
+        spell(change.before),
+        spell(change.after),
+        change.cause.why,
+    )
+
+
+def spell(value: object) -> str:
+    """Spell a field's value as a document does; a field that is not there is a dash."""
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _as_data(change: Change) -> dict[str, Any]:
+    cause = change.cause
+    return {
+        "pass": cause.pass_name,
+        "fqn": change.fqn,
+        "field": change.field,
+        "before": change.before,
+        "after": change.after,
+        "rule": cause.rule,
+        "pattern": cause.pattern,
+        "below": cause.below,
+        "why": cause.why,
+    }

@@ -1,0 +1,1 @@
+"""Explanations of codes, plans and names."""

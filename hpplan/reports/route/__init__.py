@@ -1,0 +1,1 @@
+"""Previews of routes, one format a file."""

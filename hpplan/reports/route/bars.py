@@ -1,0 +1,113 @@
+"""Rows per rank as bars: what each encodes, sends and receives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hpplan.reports.route.blocks import fold_ranks
+from hpplan.reports.terminal.markup import escape
+from hpplan.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hpplan.reports.route.view import RouteView
+    from hpplan.routing.traffic import RankTraffic
+
+MOST_BLOCKS = 64
+"""Bars are drawn for so many ranks, or blocks of them."""
+BUSIEST = 10
+
+STYLE = """\
+.bars { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem 1.6rem; }
+.bars h4 { margin: 0 0 .2rem; font-size: .95rem; }
+.bar { display: grid; grid-template-columns: 4.2rem 1fr auto; gap: .5rem; align-items: center;
+  font-size: .85rem; font-variant-numeric: tabular-nums; }
+.bar .track { position: relative; height: .8rem; background: var(--lane); border-radius: 2px; }
+.bar .fill { position: absolute; left: 0; top: 0; bottom: 0; border-radius: 2px; }
+.bar .most { position: absolute; top: -2px; bottom: -2px; width: 0; border-left: 2px solid var(--ink); }
+.bar .value { min-width: 4.2rem; text-align: right; }
+.encode { background: var(--encode); }
+.send { background: repeating-linear-gradient(135deg, var(--send) 0 4px, var(--send-2) 4px 7px); }
+.receive { background: repeating-linear-gradient(90deg, var(--receive) 0 3px, var(--receive-2) 3px 6px); }
+"""
+
+
+class _Bar(NamedTuple):
+    name: str
+    values: Sequence[int]
+
+
+def bars(view: RouteView) -> str:
+    """Return three bars for each rank, or for each block of ranks where there are many, as HTML."""
+    blocks = fold_ranks(view, MOST_BLOCKS)
+    by_rank = {one.rank: one for one in view.traffic.per_rank()}
+    groups = [[by_rank[rank] for rank in ranks] for ranks in blocks.ranks]
+    everyone = [one for group in groups for one in group]
+    largest = max(max(one.produced, one.sent, one.received) for one in everyone)
+    folded = any(len(group) > 1 for group in groups)
+    parts = [f"<p>{_how_to_read(largest, folded=folded, kind=blocks.kind)}</p>"]
+    if folded:
+        parts.append(_busiest(everyone))
+    parts.append('<div class="bars">')
+    for number, group in enumerate(groups):
+        parts.append(f"<div><h4>{escape(_title(blocks.name(number), group))}</h4>")
+        parts += [
+            _bar(bar, largest)
+            for bar in (
+                _Bar("encode", [one.produced for one in group]),
+                _Bar("send", [one.sent for one in group]),
+                _Bar("receive", [one.received for one in group]),
+            )
+        ]
+        parts.append("</div>")
+    parts.append("</div>")
+    return "\n".join(parts)
+
+
+def _how_to_read(largest: int, *, folded: bool, kind: str) -> str:
+    text = (
+        f"The full width of a bar is {plural(largest, 'row')}. Encoded rows are plain, rows sent to other "
+        "ranks have slanted stripes, rows received from others have upright ones."
+    )
+    if folded:
+        text += (
+            f" Ranks are folded: a bar is the mean over the ranks of one {kind}, and its tick the most of "
+            "any of them."
+        )
+    return text
+
+
+def _busiest(everyone: list[RankTraffic]) -> str:
+    ordered = sorted(everyone, key=lambda one: (-max(one.sent, one.received), one.rank))[:BUSIEST]
+    rows = "".join(
+        f"<tr><th scope=row>{one.rank}</th><td>{one.produced:,}</td><td>{one.sent:,}</td>"
+        f"<td>{one.received:,}</td></tr>\n"
+        for one in ordered
+    )
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Busiest ranks"><table>'
+        f"<caption>The {len(ordered)} busiest ranks</caption>"
+        "<thead><tr><th scope=col>rank</th><th scope=col>encode</th><th scope=col>send</th>"
+        f"<th scope=col>receive</th></tr></thead><tbody>\n{rows}</tbody></table></div>"
+    )
+
+
+def _title(name: str, group: list[RankTraffic]) -> str:
+    items = sum(one.items for one in group)
+    ranks = f", {len(group)} ranks" if len(group) > 1 else ""
+    return f"{name}{ranks}: {plural(items, 'item')}"
+
+
+def _bar(bar: _Bar, largest: int) -> str:
+    mean, most = sum(bar.values) / len(bar.values), max(bar.values)
+    width = f"{100 * mean / largest:.4g}%" if largest else "0"
+    tick, value = "", f"{most:,}"
+    if len(bar.values) > 1:
+        tick = f'<i class="most" style="left:{100 * most / largest if largest else 0:.4g}%"></i>'
+        value = f"{mean:,.0f}, most {most:,}"
+    return (
+        f'<div class="bar"><span>{bar.name}</span><span class="track">'
+        f'<i class="fill {bar.name}" style="width:{width}"></i>{tick}</span>'
+        f'<span class="value">{value}</span></div>'
+    )

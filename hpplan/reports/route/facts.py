@@ -1,0 +1,97 @@
+"""What the text of a routing table says about mesh and workload, and in all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.reports.terminal.quantities import duration, share, size
+from hpplan.routing.comparison import leaves_out, records_needed
+from hpplan.wording import plural
+
+if TYPE_CHECKING:
+    from hpplan.reports.route.view import RouteView
+
+Facts = list[tuple[str, str]]
+"""Names and values."""
+
+
+def setting_of(view: RouteView) -> Facts:
+    """Return what was routed: mesh, mode and why, sequence, features, items, producers."""
+    table = view.table
+    workload, mesh, fitted = table.workload, table.mesh, table.fitted
+    stage = f", on the first of {mesh.pp} pipeline stages" if mesh.pp > 1 else ""
+    parents = f"{plural(mesh.dp, 'parent')} of {plural(mesh.parent_size, 'rank')}"
+    padding = f", padded from {workload.length:,}" if fitted.length != workload.length else ""
+    documents = f", {plural(len(workload.documents), 'document')}" if workload.documents else ""
+    local = f"{fitted.ownership.local_length:,} a rank"
+    items = sum(len(batch.items) for batch in workload.batches)
+    rows = sum(item.rows for batch in workload.batches for item in batch.items)
+    whose = ""
+    if mesh.dp > 1:
+        whose = f" in {plural(mesh.dp, 'replica')}" if workload.per_replica else " in each replica"
+    filled = f"assigned by {view.assigned_by}" if view.assigned_by else "filled as the input says"
+    return [
+        ("mesh", f"{mesh}: {plural(mesh.world_size, 'rank')}, {parents}{stage}"),
+        ("mode", f"{table.mode.name}: {table.mode.why}"),
+        ("granularity", table.granularity),
+        ("sequence", f"{plural(fitted.length, 'token')}{padding}, {workload.cp_layout}{documents}; {local}"),
+        ("features", f"{features_of(view)}: {workload.row_bytes:,} bytes a row"),
+        ("items", f"{plural(items, 'item')}, {plural(rows, 'row')}{whose}"),
+        ("producers", f"{fitted.producers} a parent, encoder cp {workload.encoder_cp_size}, {filled}"),
+    ]
+
+
+def features_of(view: RouteView) -> str:
+    """Return what one row is."""
+    workload = view.table.workload
+    return f"{workload.payloads} x {workload.feature_width} {workload.dtype}"
+
+
+def producer_of(view: RouteView) -> str:
+    """Return the rank of the busiest producer, with its parent where there are several."""
+    load = view.traffic.producer_load
+    parent = f" of parent {load.parent}" if view.table.mesh.dp > 1 else ""
+    return f"rank {load.rank}{parent}"
+
+
+def totals_of(view: RouteView) -> Facts:
+    """Return what moves in all, against the least possible, the means and the bounds."""
+    traffic = view.traffic
+
+    def amount(rows: int) -> str:
+        return f"{plural(rows, 'row')}, {size(rows * traffic.row_bytes)}"
+
+    def peak(rank: int, rows: int, mean: float) -> str:
+        times = f", {rows / mean:.2f} times the mean" if mean else ""
+        return f"rank {rank}: {amount(rows)}{times}"
+
+    least = amount(traffic.least_rows_leaving)
+    saved = traffic.rows_leaving - traffic.least_rows_leaving
+    incomplete = records_needed(view.table)
+    if incomplete:
+        least += f" to owners; {leaves_out(incomplete)}"
+    elif saved:
+        part = share(saved, traffic.rows_leaving)
+        least += f"; row granularity saves {amount(saved)} ({part})"
+    load = traffic.producer_load
+    over = f", {load.largest / load.bound:.2f} times the bound" if load.bound else ""
+    loaded = (
+        f"{producer_of(view)}: {plural(load.largest, 'row')}; "
+        f"bound {load.bound:,}, mean {load.mean:,.1f}{over}"
+    )
+    totals = [("arrive in all", amount(traffic.rows)), ("leave their rank", amount(traffic.rows_leaving))]
+    between = view.rows_between_nodes
+    if between is not None:
+        part = share(between, traffic.rows_leaving)
+        totals.append(("leave their node", f"{amount(between)} ({part} of what leaves its rank)"))
+    totals += [
+        ("least that must", least),
+        ("largest sender", peak(*traffic.largest_sender)),
+        ("largest receiver", peak(*traffic.largest_receiver)),
+        ("producer load", loaded),
+        ("largest buffer", f"{size(traffic.largest_buffer)} on one side of a rank"),
+    ]
+    if view.link is not None and traffic.seconds is not None:
+        at = f"at {view.link.bandwidth:g} GB/s and {view.link.latency:g} us"
+        totals.append(("estimated time", f"{duration(traffic.seconds)} {at}, for the busiest rank"))
+    return totals

@@ -1,0 +1,206 @@
+"""What one rank, or each, holds, sends, receives and hands over, as text and as data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hpplan.errors import UnusableRequest
+from hpplan.reports.route.facts import setting_of
+from hpplan.reports.terminal.quantities import size
+from hpplan.wording import listed, plural
+
+if TYPE_CHECKING:
+    from hpplan.reports.route.facts import Facts
+    from hpplan.reports.route.view import RouteView
+    from hpplan.reports.terminal.screen import Screen
+    from hpplan.routing.rank_route import RankRoute
+
+
+MOST_POSITIONS = 50_000_000
+"""Received rows up to which a document lists their positions one by one."""
+
+MOST_LISTED = 64
+"""Ranks of a group up to which text lists them all."""
+
+_COLUMNS = ("what", "peer", "item_id", "row_start", "row_stop", "offset")
+
+
+def rank_text(view: RouteView, rank: int, screen: Screen) -> str:
+    """Return one rank's part as text."""
+    return _part(view, rank, screen, setting_of(view))
+
+
+def _part(view: RouteView, rank: int, screen: Screen, setting: Facts) -> str:
+    route = view.table.rank_route(rank)
+    if route is None:
+        return screen.facts([("rank", f"{rank}: {_idle(view, rank)}")])
+    row_bytes = view.traffic.row_bytes
+    group = route.group_ranks
+    parts = [screen.facts([*setting, *_facts(view, route)])]
+    for title, headers, rows in (
+        (
+            "Sends, in wire order",
+            ("to rank", "item", "rows from", "to", "count"),
+            [(group[to], item, start, stop, stop - start) for to, item, start, stop in route.sends],
+        ),
+        (
+            "Receives, in wire order",
+            ("from rank", "item", "rows from", "to", "count"),
+            [
+                (group[source], item, start, stop, stop - start)
+                for source, item, start, stop in route.receives
+            ],
+        ),
+        (
+            "Hands over, by batch row and token",
+            ("item", "rows from", "to", "at received row"),
+            route.hand_over,
+        ),
+        (
+            "Received rows at my tokens",
+            ("received row", "count", "batch row", "local token"),
+            [_position(route, *run) for run in route.position_runs],
+        ),
+    ):
+        lines = [[str(cell) for cell in row] for row in rows]
+        parts.append(
+            screen.table(title, headers, lines, range(len(headers))) if lines else f"{title}: nothing\n"
+        )
+    out, into = size(route.send_buffer_rows * row_bytes), size(route.receive_buffer_rows * row_bytes)
+    parts.append(screen.facts([("buffers", f"{out} out, {into} in")]))
+    return "\n".join(part.strip("\n") + "\n" for part in parts)
+
+
+def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
+    """Return one rank's part as a document; peers are parent ranks, `group_ranks` their global ranks."""
+    route = view.table.rank_route(rank)
+    if route is None:
+        return {"rank": rank, "exchanges": False, "reason": _idle(view, rank)}
+    if route.receive_buffer_rows > MOST_POSITIONS:
+        raise UnusableRequest(
+            f"rank {rank} gets {route.receive_buffer_rows:,} rows, too many to list the position of each; "
+            "--format table has them as runs"
+        )
+    row_bytes = view.traffic.row_bytes
+    return {
+        "rank": rank,
+        "exchanges": True,
+        "digest": view.table.digest,
+        "mode": route.mode,
+        "granularity": view.table.granularity,
+        "group_ranks": list(route.group_ranks),
+        "group_rank": route.group_rank,
+        "tokens": [list(run) for run in _tokens(view, route)],
+        "local_length": route.local_length,
+        "copies": route.copies,
+        "bucket": [list(entry) for entry in route.bucket],
+        "sends": [list(entry) for entry in route.sends],
+        "receives": [list(entry) for entry in route.receives],
+        "input_splits": list(route.input_splits),
+        "output_splits": list(route.output_splits),
+        "hand_over": [list(entry) for entry in route.hand_over],
+        "positions": route.positions,
+        "rows_sent": route.rows_sent,
+        "rows_received": route.rows_received,
+        "rows_kept": route.rows_kept,
+        "send_buffer_bytes": route.send_buffer_rows * row_bytes,
+        "receive_buffer_bytes": route.receive_buffer_rows * row_bytes,
+    }
+
+
+def every_rank_text(view: RouteView, screen: Screen) -> str:
+    """Return each rank's part as text, one after the other."""
+    _check_size(view)
+    parts = [screen.facts(setting_of(view))]
+    parts += [_part(view, rank, screen, []) for rank in range(view.table.mesh.world_size)]
+    return "\n".join(part.strip("\n") + "\n" for part in parts)
+
+
+def every_rank_data(view: RouteView) -> dict[str, Any]:
+    """Return each rank's part as one document."""
+    _check_size(view)
+    return {"ranks": [rank_data(view, rank) for rank in range(view.table.mesh.world_size)]}
+
+
+def every_rank_rows(view: RouteView) -> list[list[object]]:
+    """Return each rank's part as the lines of a CSV file, with the rank in front."""
+    _check_size(view)
+    lines: list[list[object]] = [["rank", *_COLUMNS]]
+    for rank in range(view.table.mesh.world_size):
+        lines.extend([rank, *line] for line in rank_rows(view, rank)[1:])
+    return lines
+
+
+def _check_size(view: RouteView) -> None:
+    """Raise UnusableRequest where positions, or the splits of each rank, would be too many to list."""
+    ranks = view.traffic.ranks
+    if max(view.traffic.rows, ranks * view.table.mesh.parent_size) > MOST_POSITIONS:
+        raise UnusableRequest(f"what all {ranks:,} ranks do is too much to list; give --rank R for one")
+
+
+def rank_rows(view: RouteView, rank: int) -> list[list[object]]:
+    """Return one rank's part as the lines of a CSV file, the header first."""
+    lines: list[list[object]] = [[*_COLUMNS]]
+    route = view.table.rank_route(rank)
+    if route is None:
+        return lines
+    for what, entries in (("send", route.sends), ("receive", route.receives)):
+        offset = 0
+        for peer, item, start, stop in entries:
+            lines.append([what, route.group_ranks[peer], item, start, stop, offset])
+            offset += stop - start
+    lines.extend(["hand_over", "", item, start, stop, at] for item, start, stop, at in route.hand_over)
+    return lines
+
+
+def _idle(view: RouteView, rank: int) -> str:
+    stage = view.table.mesh.coordinates(rank)["pp"]
+    return f"on pipeline stage {stage}; only stage 0 exchanges"
+
+
+def _facts(view: RouteView, route: RankRoute) -> Facts:
+    at = view.table.mesh.coordinates(route.global_rank)
+    where = ", ".join(f"{axis} {at[axis]}" for axis in view.table.mesh.axes)
+    tokens = ", ".join(f"{start} to {stop - 1}" for start, stop in _tokens(view, route))
+    copies = route.copies - 1
+    others = f", as {plural(copies, 'other rank')} {'does' if copies == 1 else 'do'}" if copies else ""
+    items = [item for item, _ in route.bucket]
+    encodes = f"{listed('item', items, len(items))}: {plural(route.rows_produced, 'row')}"
+    return [
+        ("rank", f"{route.global_rank}: {where or 'the only one'}; rank {route.group_rank} of its group"),
+        ("group", _group(route)),
+        ("holds", f"tokens {tokens}{' with padding' if view.table.fitted.moves_tokens else ''}{others}"),
+        ("encodes", encodes if items else "nothing"),
+        ("sends", f"{plural(route.rows_sent, 'row')} to others, keeps {route.rows_kept:,}"),
+        ("receives", f"{plural(route.rows_received, 'row')} from others"),
+        ("input splits", _splits(route, route.input_splits)),
+        ("output splits", _splits(route, route.output_splits)),
+    ]
+
+
+def _group(route: RankRoute) -> str:
+    ranks = route.group_ranks
+    if len(ranks) <= MOST_LISTED:
+        return " ".join(map(str, ranks))
+    return f"{len(ranks):,} ranks, {min(ranks)} to {max(ranks)}"
+
+
+def _splits(route: RankRoute, splits: tuple[int, ...]) -> str:
+    if len(splits) <= MOST_LISTED:
+        return " ".join(map(str, splits))
+    some = [f"{rows} with {rank}" for rank, rows in zip(route.group_ranks, splits, strict=True) if rows]
+    return ", ".join(some) or "none"
+
+
+def _tokens(view: RouteView, route: RankRoute) -> list[tuple[int, int]]:
+    at = view.table.mesh.parent_of(route.global_rank)
+    ownership = view.table.parents[at[0] if at else 0].routes.ownership
+    ranges = ownership.shard(ownership.shard_of(route.group_rank)).ranges
+    return [(start, stop) for start, stop, _ in ranges]
+
+
+def _position(route: RankRoute, offset: int, rows: int, start: int) -> tuple[object, ...]:
+    if start < 0:
+        return offset, rows, "-", "not mine"
+    batch, local = divmod(start, route.local_length)
+    return offset, rows, batch, local

@@ -1,1 +1,0 @@
-"""From samples of a data loader to micro-batches: placeholders, rows and packing."""

@@ -1,0 +1,80 @@
+"""Buckets for a micro-batch, filled while it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hpplan.diagnostics import Place
+from hpplan.errors import InvalidInput
+from hpplan.routing.assignment import fill_buckets
+from hpplan.routing.fit import Fit, Share, fit
+from hpplan.routing.ownership import Ownership
+from hpplan.workload.codes import LENGTH_DOES_NOT_DIVIDE
+from hpplan.workload.layouts.contiguous import Contiguous
+from hpplan.workload.workload import Batch, Workload
+
+if TYPE_CHECKING:
+    from hpplan.diagnostics import Diagnostic
+    from hpplan.routing.mesh import Mesh
+    from hpplan.workload.micro_batch import MicroBatch
+
+
+def _for_batches(found: Diagnostic) -> Diagnostic:
+    """Return a finding with a way out that `hpplan workload` has."""
+    if found.code is not LENGTH_DOES_NOT_DIVIDE:
+        return found
+    way = "leave out --no-pad, or give such a length with --seq-length or --pack"
+    hint = (found.hint or "").split(";")[0]
+    return replace(found, hint=f"{hint}; {way}")
+
+
+@dataclass(frozen=True)
+class Encoders:
+    """Who encodes: the producers of a mesh, or so many of them on no mesh in particular."""
+
+    policy: str
+    producers: int
+    mesh: Mesh | None = None
+
+    def fill(self, micro_batch: MicroBatch) -> None:
+        """Assign the items of each replica to buckets.
+
+        Raises InvalidInput where the micro-batch does not fit the mesh.
+        """
+        settings = micro_batch.settings
+        place = Place("--mesh")
+        per_replica = settings.replicas is not None
+        batches = tuple(
+            Batch(tuple(rows), None, {}, place, tuple(rows.documents) if per_replica else None)
+            for rows in micro_batch.batches
+        )
+        workload = Workload(
+            length=micro_batch.length,
+            batches=batches,
+            place=place,
+            encoder_cp_size=settings.encoder_cp_size,
+            cp_layout=settings.cp_layout,
+            documents=() if per_replica else tuple(micro_batch.documents),
+            pad=settings.pad,
+            per_replica=per_replica,
+        )
+        try:
+            fitted = fit(self.mesh, workload) if self.mesh is not None else self._anywhere(workload)
+        except InvalidInput as error:
+            raise InvalidInput(map(_for_batches, error.diagnostics)) from None
+        micro_batch.buckets = [
+            [
+                [item.item_id for item in bucket]
+                for bucket in fill_buckets(
+                    workload, share.moved(batch), share.ownership, fitted.producers, policy=self.policy
+                )
+            ]
+            for share, batch in zip(fitted.shares, batches, strict=True)
+        ]
+
+    def _anywhere(self, workload: Workload) -> Fit:
+        """One rank owns everything: no policy but `local` asks who owns what."""
+        length = workload.length
+        ownership = Ownership(Contiguous(length, 1, ()), length, 1, 1, sp=False)
+        return Fit(length, (Share(ownership, ()),) * len(workload.batches), self.producers)

@@ -1,0 +1,1 @@
+"""Runs checks over documents of any kind, and knows every code."""

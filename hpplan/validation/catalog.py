@@ -1,0 +1,61 @@
+"""Every code there is, by id, by name, and by the beginning of either."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hpplan.checks import foreign_routes
+from hpplan.validation.registry import CHECKS, RULES_CHECKS
+
+if TYPE_CHECKING:
+    from hpplan.diagnostics import Code
+
+
+def declared_codes() -> tuple[Code, ...]:
+    """Return the codes of every layer, as they are declared."""
+    from hpplan.documents.codes import CODES as OF_DOCUMENTS
+    from hpplan.documents.configuration_codes import CODES as OF_CONFIGURATION
+    from hpplan.job.codes import CODES as OF_EXECUTION
+    from hpplan.models.codes import CODES as OF_MODELS
+    from hpplan.plan.codes import CODES as OF_PLANS
+    from hpplan.routing.mesh_codes import CODES as OF_MESHES
+    from hpplan.routing.route_codes import CODES as OF_ROUTES
+    from hpplan.workload.codes import CODES as OF_WORKLOADS
+    from hpplan.workload.sample_codes import CODES as OF_SAMPLES
+
+    of_plans = [code for check in CHECKS for code in check.CODES]
+    of_rules = [code for check in RULES_CHECKS for code in check.CODES]
+    ours = dict.fromkeys([*foreign_routes.CODES, *of_plans, *of_rules])
+    borrowed = {*OF_DOCUMENTS, *OF_PLANS, *OF_MODELS, *OF_MESHES, *OF_WORKLOADS, *OF_SAMPLES, *OF_ROUTES}
+    return (
+        *OF_DOCUMENTS,
+        *OF_CONFIGURATION,
+        *OF_PLANS,
+        *OF_MODELS,
+        *OF_MESHES,
+        *OF_WORKLOADS,
+        *OF_SAMPLES,
+        *OF_ROUTES,
+        *OF_EXECUTION,
+        *(code for code in ours if code not in borrowed),
+    )
+
+
+@cache
+def all_codes() -> tuple[Code, ...]:
+    """Return every code once, by id."""
+    return tuple(sorted(set(declared_codes()), key=lambda code: code.id))
+
+
+def codes_called(text: str) -> frozenset[Code]:
+    """Return the codes that an id, the beginning of one, or a name stands for."""
+    return frozenset(
+        code for code in all_codes() if code.id.startswith(text.upper()) or code.name == text.lower()
+    )
+
+
+def find_code(text: str) -> Code | None:
+    """Return the code with this id or name, in any case."""
+    wanted = text.lower()
+    return next((code for code in all_codes() if wanted in {code.id.lower(), code.name}), None)

@@ -1,0 +1,256 @@
+"""Checking documents of any kind: everything that is wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hpplan.checks import foreign_routes, not_normalized
+from hpplan.checks.feature_exchange import check_workload
+from hpplan.checks.not_normalized import NOT_NORMALIZED
+from hpplan.documents.collector import collector_paused
+from hpplan.documents.disk.streams import STDIN_NAME, typed
+from hpplan.documents.reader import Document
+from hpplan.errors import InvalidInput
+from hpplan.inspection.subject import Subject
+from hpplan.passes.record import content_sha256
+from hpplan.passes.resolution import resolve_rules
+from hpplan.plan.codes import UNRESOLVED_TARGET
+from hpplan.plan.model import Plan, check_plan
+from hpplan.plan.rules import (
+    RULES_OF_FILE,
+    RULES_OF_PLAN,
+    RuleSet,
+    load_rules,
+    model_type_for,
+    rules_field,
+    rules_of_plan,
+)
+from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, load_strategies
+from hpplan.routing.routes_document import load_routes
+from hpplan.routing.traffic import Traffic
+from hpplan.routing.traffic_warnings import check_traffic
+from hpplan.validation.kinds import take
+from hpplan.validation.partial import Partial, SoundRules, salvage, sound_rules
+from hpplan.validation.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hpplan.diagnostics import Diagnostic, Place
+    from hpplan.models.facts import ModelFacts
+    from hpplan.plan.strategies import Strategy
+    from hpplan.routing.mesh import Mesh
+    from hpplan.routing.routes import RoutingTable
+
+
+CHECKED = ("plan", "rules", "strategies", "workload", "routes")
+"""The kinds of documents that are checked."""
+
+
+@dataclass
+class CheckRun:
+    """One run over some documents, with what they are checked against.
+
+    `blocking` are findings that kept a document from being read further, so
+    that what else is wrong with it is not known; `findings` are all others.
+    """
+
+    model_type: str | None = None
+    mesh: Mesh | None = None
+    model: ModelFacts | None = None
+    """The model that plans are held against, if there is one."""
+    blocking: list[Diagnostic] = field(default_factory=list)
+    findings: list[Diagnostic] = field(default_factory=list)
+    _rules: RuleSet | None = None
+    _declared: tuple[Strategy, ...] = ()
+    _table: StrategyTable | None = None
+    _plans: list[Plan] = field(default_factory=list)
+    _routes: list[tuple[RoutingTable, Place]] = field(default_factory=list)
+    _broken: set[str] = field(default_factory=set)
+    _unknown_mesh: bool = False
+    _options: tuple[str, ...] = ()
+    _normalized: dict[str, str] = field(default_factory=dict)
+    """What plans that are not normalized would become: name to sha256."""
+
+    def use_rules(self, document: Document) -> None:
+        """Check plans against the rules in a document instead of their own."""
+        self._options += ("--rules", typed(document.source.name))
+        self._check_text_of_rules(document)
+        sound = self._sound_rules(document)
+        self._rules = sound.rules
+        self._broken |= {"rules" if name in RULES_OF_FILE else name for name in sound.broken}
+
+    def use_strategies(self, document: Document) -> None:
+        """Let the strategies in a document join the others, and win."""
+        self._options += ("--strategies", typed(document.source.name))
+        self._check_text_of_rules(document)
+        sound = self._sound_strategies(document)
+        self._declared = sound.rules.strategies
+        self._broken |= sound.broken
+
+    def check(self, document: Document) -> None:
+        """Check one document by itself, whatever its kind is.
+
+        Raises UnusableRequest for an answer of hpplan, which nothing reads back.
+        """
+        checks = {
+            "plan": self._check_plan,
+            "rules": self._check_rules,
+            "strategies": self._check_strategies,
+            "workload": self._check_workload,
+            "routes": self._check_routes,
+        }
+        with collector_paused():
+            checks[take(document, "hpplan validate", *CHECKED)](document)
+
+    def finish(self, others: Iterable[CheckRun] = ()) -> None:
+        """Check the documents against each other, and against those of other runs, after the last one."""
+        runs = [self, *others]
+        plans = [(plan, run.mesh) for run in runs for plan in run._plans]  # noqa: SLF001 - of this class
+        # A plan whose mesh is not known may be the one that a table belongs to.
+        unknown = any(run._unknown_mesh for run in runs)  # noqa: SLF001 - of this class
+        for table, place in () if unknown else self._routes:
+            self.findings.extend(foreign_routes.check(table, place, plans))
+        there = {content_sha256(plan) for plan, _ in plans} if self._normalized else set()
+        self.findings = [
+            item
+            for item in self.findings
+            if item.code is not NOT_NORMALIZED or self._normalized[item.place.document] not in there
+        ]
+        # A finding in a rules file that several plans share turns up once for each of them.
+        self.blocking = list(dict.fromkeys(self.blocking))
+        self.findings = list(dict.fromkeys(self.findings))
+
+    def subject(self, plan: Plan) -> Subject:
+        """Return the subject of a plan's checks.
+
+        Raises InvalidInput where the plan's own rules are no rules.
+        """
+        return self._subject(plan, rules_of_plan(plan) if self._rules is None else self._rules)
+
+    def _subject(
+        self, plan: Plan, rules: RuleSet, *, whole: bool = True, unsure: frozenset[str] = frozenset()
+    ) -> Subject:
+        name = plan.place.document
+        return Subject(
+            plan,
+            rules,
+            self._strategies(),
+            self.model_type,
+            self.mesh,
+            None if name == STDIN_NAME else Path(name).parent,
+            whole,
+            unsure,
+            self.model,
+            self._options if self.model_type is None else (*self._options, "--model-type", self.model_type),
+        )
+
+    def _check_plan(self, document: Document) -> None:
+        plan = Plan(document.data, document.place)
+        problems = list(check_plan(document.data, document.place))
+        self.blocking.extend(problems)
+        whole = Subject(plan, RuleSet(()), StrategyTable())
+        self.findings.extend(item for check in SHAPE_CHECKS for item in check.check(whole))
+        partial = salvage(plan, problems) if problems else Partial(plan)
+        if partial is None:
+            self._unknown_mesh = True
+            return
+        partial, rules = self._with_rules(partial)
+        if partial.broken & {"parallel_dims", "feature_exchange"}:
+            self._unknown_mesh = True
+        else:
+            self._plans.append(partial.plan)
+        sound = not (partial.broken or partial.unsure)
+        subject = self._subject(partial.plan, rules, whole=sound, unsure=partial.unsure)
+        if any(not_normalized.check(subject)):
+            self._normalized[plan.place.document] = content_sha256(subject.normalized.plan)
+        for check in CHECKS[len(SHAPE_CHECKS) :]:
+            self.findings.extend(
+                item for item in check.check(subject) if sound or not partial.hides(check, item)
+            )
+
+    def _with_rules(self, partial: Partial) -> tuple[Partial, RuleSet]:
+        """Return the rules for a plan, and the plan with what is broken in them."""
+        broken = partial.broken | self._broken
+        if self._rules is not None:
+            return partial._replace(broken=broken), self._rules
+        if broken & set(RULES_OF_PLAN):
+            broken |= {"rules"}
+        plan = partial.plan
+        found = sound_rules(lambda data: rules_of_plan(Plan(data, plan.place)), plan.data, RULES_OF_PLAN)
+        self.blocking.extend(found.problems)
+        if found.broken:
+            broken |= {"rules"}
+        return partial._replace(broken=broken, records=found.records), found.rules
+
+    def _sound_rules(self, document: Document) -> SoundRules:
+        data, source = document.data, document.source
+        field = rules_field(data)
+        if field is None:
+            return self._nothing_of(load_rules, document, "rules")
+        found = sound_rules(lambda left: load_rules(Document(source, left)), data, (field, "strategies"))
+        self.blocking.extend(found.problems)
+        return found
+
+    def _sound_strategies(self, document: Document) -> SoundRules:
+        data, source = document.data, document.source
+        if "strategies" not in data:
+            return self._nothing_of(load_strategies, document, "strategies")
+        found = sound_rules(
+            lambda left: RuleSet((), load_strategies(Document(source, left))), data, ("strategies",)
+        )
+        self.blocking.extend(found.problems)
+        return found
+
+    def _nothing_of(self, load: Callable[[Document], object], document: Document, what: str) -> SoundRules:
+        """Report that a document holds nothing of what it was given for."""
+        try:
+            load(document)
+        except InvalidInput as failure:
+            self.blocking.extend(failure.diagnostics)
+        return SoundRules(RuleSet(()), broken=frozenset({what}))
+
+    def _check_rules(self, document: Document) -> None:
+        self._check_text_of_rules(document)
+        sound = self._sound_rules(document)
+        if sound.broken & {"strategies", "model_type"} or "strategies" in self._broken:
+            return
+        rules = sound.rules
+        nothing = Plan({"param_plan": {}, "boundary_classes": {}}, document.place)
+        table = self._strategies(rules.strategies)
+        model_type = model_type_for(nothing, rules, self.model_type)
+        _, warnings = resolve_rules(nothing, rules.rules, table, model_type)
+        self.findings.extend(item for item in warnings if item.code is UNRESOLVED_TARGET)
+
+    def _check_text_of_rules(self, document: Document) -> None:
+        for check in RULES_CHECKS:
+            self.findings.extend(check.check_rules(document.data, document.place))
+
+    def _check_strategies(self, document: Document) -> None:
+        self._check_text_of_rules(document)
+        self._sound_strategies(document)
+
+    def _check_workload(self, document: Document) -> None:
+        self.findings.extend(check_workload(document.data, document.place, self.mesh))
+
+    def _check_routes(self, document: Document) -> None:
+        try:
+            table = load_routes(document)
+        except InvalidInput as failure:
+            self.findings.extend(failure.diagnostics)
+            return
+        self.findings.extend((*table.warnings, *check_traffic(Traffic(table))))
+        self._routes.append((table, document.place))
+
+    def _strategies(self, of_document: Iterable[Strategy] = ()) -> StrategyTable:
+        if self._table is None:
+            try:
+                installed = installed_strategies()
+            except InvalidInput as failure:
+                self.blocking.extend(failure.diagnostics)
+                installed = ()
+            of_rules = self._rules.strategies if self._rules is not None else ()
+            self._table = StrategyTable(BUILT_IN, installed, of_rules, self._declared)
+        return StrategyTable(self._table, of_document) if of_document else self._table

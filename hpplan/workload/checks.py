@@ -1,0 +1,166 @@
+"""What can be wrong with a workload whose shape is right, whatever the mesh."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.wording import plural
+from hpplan.workload.codes import (
+    DOCUMENTS_DO_NOT_ADD_UP,
+    DUPLICATE_ITEM,
+    ITEM_IN_NO_BUCKET,
+    ITEM_IN_TWO_BUCKETS,
+    MISSING_WORKLOAD_FIELD,
+    OVERLAPPING_SPANS,
+    SPAN_OUTSIDE_SEQUENCE,
+    SPAN_ROWS_MISMATCH,
+    SPANS_OUT_OF_ORDER,
+    UNKNOWN_ITEM,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_Span = tuple[int, int, int, int, int]
+"""batch index, first token, end, index of the item, index of the span (-1: the item itself)."""
+
+
+def check_documents(
+    length: int, documents: Sequence[int] | None, place: Place, length_place: Place
+) -> Iterator[Diagnostic]:
+    """Yield a finding when documents do not add up to the length; the places are theirs."""
+    if documents is not None and sum(documents) != length:
+        yield Diagnostic(
+            DOCUMENTS_DO_NOT_ADD_UP,
+            f"the documents add up to {plural(sum(documents), 'token')}, and the sequence has {length:,}",
+            place,
+            related=(replace(length_place, note="the length of the sequence"),),
+        )
+
+
+def check_batch(data: Mapping[str, Any], length: int, place: Place) -> Iterator[Diagnostic]:
+    """Yield everything wrong with the items, buckets and destinations of one replica."""
+    first_seen: dict[int, int] = {}
+    spans: list[_Span] = []
+    where = place.at("items")
+    for index, item in enumerate(data["items"]):
+        item_id = item["item_id"]
+        if first_seen.setdefault(item_id, index) != index:
+            yield Diagnostic(
+                DUPLICATE_ITEM,
+                f"there is another item {item_id}",
+                where.at(index, "item_id"),
+                related=(replace(where.at(first_seen[item_id], "item_id"), note="first used here"),),
+            )
+        if "spans" in item:
+            yield from _check_spans(item, where.at(index))
+            for number, span in enumerate(item["spans"]):
+                start = span["token_start"]
+                spans.append((item["batch_index"], start, start + span["rows"], index, number))
+        elif "decoder_token_start" in item:
+            start = item["decoder_token_start"]
+            spans.append((item["batch_index"], start, start + item["output_rows"], index, -1))
+        else:
+            yield Diagnostic(
+                MISSING_WORKLOAD_FIELD,
+                f"item {item_id} has neither `decoder_token_start` nor `spans`",
+                where.at(index),
+            )
+    yield from _check_tokens(spans, data["items"], length, where)
+    yield from _check_buckets(data, first_seen, place)
+    for key in data.get("destinations", {}):
+        if int(key) not in first_seen:
+            yield Diagnostic(UNKNOWN_ITEM, f"there is no item {key}", place.key("destinations", key))
+
+
+def _check_spans(item: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
+    spans = item["spans"]
+    total = sum(span["rows"] for span in spans)
+    if total != item["output_rows"]:
+        yield Diagnostic(
+            SPAN_ROWS_MISMATCH,
+            f"the spans of item {item['item_id']} have {plural(total, 'row')}, "
+            f"and `output_rows` is {item['output_rows']:,}",
+            place.at("output_rows"),
+            related=(replace(place.at("spans"), note="the spans"),),
+        )
+    start = item.get("decoder_token_start")
+    if spans and start is not None and start != spans[0]["token_start"]:
+        yield Diagnostic(
+            SPANS_OUT_OF_ORDER,
+            f"item {item['item_id']} starts at token {start}, "
+            f"and its first span at {spans[0]['token_start']}",
+            place.at("decoder_token_start"),
+            related=(replace(place.at("spans", 0, "token_start"), note="the first span"),),
+        )
+    for number in range(1, len(spans)):
+        if spans[number]["token_start"] < spans[number - 1]["token_start"]:
+            yield Diagnostic(
+                SPANS_OUT_OF_ORDER,
+                f"this span of item {item['item_id']} starts before the one ahead of it",
+                place.at("spans", number, "token_start"),
+                hint="list spans by ascending token_start: row i belongs to the i-th token",
+            )
+
+
+def _check_tokens(
+    spans: list[_Span], items: Sequence[Mapping[str, Any]], length: int, place: Place
+) -> Iterator[Diagnostic]:
+    def at(span: _Span) -> Place:
+        return place.at(span[3]) if span[4] < 0 else place.at(span[3], "spans", span[4])
+
+    spans.sort()
+    batch = -1
+    furthest: _Span | None = None
+    for span in spans:
+        if span[2] > length:
+            name = f"item {items[span[3]]['item_id']}"
+            yield Diagnostic(
+                SPAN_OUTSIDE_SEQUENCE,
+                f"{name} takes tokens {span[1]} to {span[2] - 1}, and the sequence has {length}",
+                at(span),
+            )
+        if span[0] != batch:
+            batch, furthest = span[0], span
+        elif furthest is not None and span[1] < furthest[2] and not _copies(span, furthest, items):
+            mine, other = items[span[3]]["item_id"], items[furthest[3]]["item_id"]
+            last = min(span[2], furthest[2]) - 1
+            yield Diagnostic(
+                OVERLAPPING_SPANS,
+                f"tokens {span[1]} to {last} of batch row {batch} belong to item {other} and to item {mine}",
+                at(span),
+                related=(replace(at(furthest), note=f"item {other} is here"),),
+            )
+        if furthest is None or span[2] > furthest[2]:
+            furthest = span
+
+
+def _copies(span: _Span, other: _Span, items: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether one item is listed twice: that is one finding, and not that it overlaps itself as well."""
+    return span[:3] == other[:3] and items[span[3]]["item_id"] == items[other[3]]["item_id"]
+
+
+def _check_buckets(data: Mapping[str, Any], indices: Mapping[int, int], place: Place) -> Iterator[Diagnostic]:
+    if "buckets" not in data:
+        return
+    where: dict[int, tuple[int, int]] = {}
+    for bucket, ids in enumerate(data["buckets"]):
+        for number, item_id in enumerate(ids):
+            if item_id not in indices:
+                here = place.at("buckets", bucket, number)
+                yield Diagnostic(UNKNOWN_ITEM, f"there is no item {item_id}", here)
+            elif item_id in where:
+                both = "twice in this bucket" if where[item_id][0] == bucket else "in two buckets"
+                yield Diagnostic(
+                    ITEM_IN_TWO_BUCKETS,
+                    f"item {item_id} is {both}",
+                    place.at("buckets", bucket, number),
+                    related=(replace(place.at("buckets", *where[item_id]), note="first here"),),
+                )
+            else:
+                where[item_id] = (bucket, number)
+    for item_id, index in indices.items():
+        if item_id not in where:
+            yield Diagnostic(ITEM_IN_NO_BUCKET, f"item {item_id} is in no bucket", place.at("items", index))

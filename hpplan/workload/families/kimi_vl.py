@@ -1,0 +1,58 @@
+"""Kimi-VL: native resolution in 14-pixel patches with a limit on patches, 2 x 2 of them merged into a row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from hpplan.workload.families.base import Family, GridField, Kind, Runs, Size, merged_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class KimiVL(Family):
+    """Rows are h x w / merge_size^2. `image_grid_hws` of a sample lists [h, w] in patches of each image.
+
+    >>> KimiVL().from_grid("image", (32, 46)), KimiVL().from_size("image", Size(width=640, height=448))
+    ((368,), (368,))
+    """
+
+    name: ClassVar[str] = "kimi_vl"
+    summary: ClassVar[str] = "h*w/4 rows of 14-pixel patches, at most 4096 patches an image"
+    grid_fields: ClassVar[Mapping[str, GridField]] = {"image_grid_hws": GridField("image", ("h", "w"))}
+
+    image_id: int = 163605
+    feature_width: int = 2048
+    patch_size: int = 14
+    merge_size: int = 2
+    max_patches: int = 4096
+    max_side: int = 512
+    """Patches along a side from which positions are not embedded."""
+
+    def from_grid(self, kind: Kind, grid: tuple[int, ...]) -> Runs:
+        """Return h x w / merge_size^2 rows."""
+        del kind
+        return (merged_rows(grid[0], grid[1], self.merge_size),)
+
+    def from_size(self, kind: Kind, size: Size) -> Runs:
+        """Shrink to the limit on patches, and pad right and below until the patches can be merged."""
+        width, height = size.width, size.height
+        patches = (width // self.patch_size) * (height // self.patch_size)
+        if patches > self.max_patches:
+            scale = math.sqrt(self.max_patches / patches)
+            width, height = int(width * scale), int(height * scale)
+        step = self.patch_size * self.merge_size
+        longest = -(-max(width, height) // step) * self.merge_size
+        if longest >= self.max_side:
+            raise ValueError(
+                f"{size} is {longest} patches long, and the processor refuses {self.max_side} and more"
+            )
+        return self.from_grid(kind, tuple(-(-side // step) * self.merge_size for side in (height, width)))
+
+    def text_around(self, kind: Kind, run: int, size: Size) -> tuple[int, int]:
+        """Count `<|media_start|>`, `image` and `<|media_content|>` before, `<|media_end|>` after."""
+        del kind, run, size
+        return 3, 1

@@ -1,0 +1,142 @@
+"""Samples to the workload of one micro-batch, kept small while a batch file streams past."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hpplan.workload.workload import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.workload.families.base import Kind
+    from hpplan.workload.samples import Sample
+
+
+@dataclass(frozen=True)
+class WorkloadSettings:
+    """What every workload of a run has beside its samples."""
+
+    feature_width: int
+    dtype: str
+    payloads: int
+    encoder_cp_size: int = 1
+    cp_layout: str = "contiguous"
+    pad: bool = True
+    length: int | None = None
+    """Decoder tokens per batch row; None: those of the longest sample."""
+    replicas: int | None = None
+    """Data-parallel replicas with samples of their own; None: all run the same."""
+
+
+class Rows:
+    """The batch rows of one replica. Items are packed into numbers: a file may have a million of them."""
+
+    def __init__(self) -> None:
+        """Start without samples."""
+        self._packed: dict[Kind, array[int]] = {"image": array("q"), "video": array("q")}
+        self.samples = 0
+        self.length = 0
+        """Tokens of the longest sample."""
+        self.items = 0
+        self.feature_rows = 0
+        self.documents: list[int] = []
+        """Lengths of packed documents; empty where a batch row is one sample."""
+
+    def add(self, sample: Sample) -> None:
+        """Make a sample the next batch row."""
+        self.place(sample, self.samples, 0)
+
+    def place(self, sample: Sample, batch_index: int, offset: int) -> None:
+        """Put a sample at token `offset` of a batch row."""
+        for item in sample.items:
+            packed = self._packed[item.kind]
+            packed.extend((batch_index, len(item.spans)))
+            for start, rows in item.spans:
+                packed.extend((offset + start, rows))
+                self.feature_rows += rows
+        self.items += len(sample.items)
+        self.samples += 1
+        self.length = max(self.length, offset + sample.length)
+
+    def __iter__(self) -> Iterator[Item]:
+        """Yield the items as encoders get them: the images of all samples, then the videos.
+
+        They are numbered in that order; their tokens are where the text has them.
+        """
+        item_id = 0
+        for packed in self._packed.values():
+            at = 0
+            while at < len(packed):
+                batch_index, runs = packed[at], packed[at + 1]
+                numbers = packed[at + 2 : at + 2 + 2 * runs]
+                spans = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+                yield Item(item_id, batch_index, sum(numbers[1::2]), spans)
+                at += 2 + 2 * runs
+                item_id += 1
+
+
+@dataclass
+class MicroBatch:
+    """One workload in the making; `batches` has one element, or one for each replica."""
+
+    settings: WorkloadSettings
+    batches: list[Rows]
+    buckets: list[list[list[int]]] | None = None
+    """Of each of `batches`; None: left to whoever routes the workload."""
+
+    @property
+    def documents(self) -> list[int]:
+        """Documents of the first replica."""
+        return self.batches[0].documents
+
+    @property
+    def length(self) -> int:
+        """Decoder tokens per batch row."""
+        return self.settings.length or max(1, *(rows.length for rows in self.batches))
+
+    @property
+    def items(self) -> int:
+        """Items of all replicas."""
+        return sum(rows.items for rows in self.batches)
+
+    @property
+    def samples(self) -> int:
+        """Samples of all replicas."""
+        return sum(rows.samples for rows in self.batches)
+
+    def head(self) -> dict[str, Any]:
+        """Return the fields of the workload before its items."""
+        settings = self.settings
+        sequence: dict[str, Any] = {"length": self.length, "cp_layout": settings.cp_layout}
+        if self.documents and settings.replicas is None:
+            sequence["documents"] = list(self.documents)
+        if settings.pad:
+            sequence["pad"] = True
+        return {
+            "feature_width": settings.feature_width,
+            "dtype": settings.dtype,
+            "payloads": settings.payloads,
+            "encoder_cp_size": settings.encoder_cp_size,
+            "sequence": sequence,
+        }
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the workload as a document."""
+        batches: list[dict[str, Any]] = []
+        for number, rows in enumerate(self.batches):
+            batch: dict[str, Any] = {}
+            if rows.documents and self.settings.replicas is not None:
+                batch["documents"] = list(rows.documents)
+            batch["items"] = [item.to_data() for item in rows]
+            if self.buckets is not None:
+                batch["buckets"] = self.buckets[number]
+            batches.append(batch)
+        data = self.head()
+        if self.settings.replicas is None:
+            data.update(batches[0])
+        else:
+            data["replicas"] = batches
+        return data

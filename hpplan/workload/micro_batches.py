@@ -1,0 +1,101 @@
+"""A document with a workload for each of many micro-batches: `{micro_batches: [workload, …]}`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import core_schema
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.schema_reference import SCHEMA_FIELD
+from hpplan.errors import InvalidInput
+from hpplan.plan.shape import described, kind_of
+from hpplan.workload.codes import (
+    ITEMS_BESIDE_REPLICAS,
+    MISTYPED_WORKLOAD_FIELD,
+    SIZE_TOO_SMALL,
+    UNKNOWN_WORKLOAD_FIELD,
+)
+from hpplan.workload.shape import KEY_ORDER, WORKLOAD_FIELDS, WORKLOAD_SCHEMA
+from hpplan.workload.workload import read_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hpplan.workload.workload import Reading, Workload
+
+_NOWHERE = Place("workloads")
+"""Where findings are about data that no document has."""
+
+FIELD = "micro_batches"
+
+MICRO_BATCHES_SCHEMA = core_schema.typed_dict_schema(
+    {
+        FIELD: core_schema.typed_dict_field(
+            described(
+                core_schema.list_schema(WORKLOAD_SCHEMA, min_length=1, strict=True),
+                "The workload of each micro-batch, in the order in which they run.",
+            ),
+            required=True,
+        )
+    },
+    extra_behavior="forbid",
+    strict=True,
+    metadata={"pydantic_js_updates": {"title": "Micro-batches", "additionalProperties": True}},
+)
+
+MICRO_BATCHES_KEY_ORDER = {(): (FIELD,), **{(FIELD, "*", *path): keys for path, keys in KEY_ORDER.items()}}
+"""Where the writer follows the order of fields in such a document."""
+
+
+def has_micro_batches(data: Mapping[str, Any]) -> bool:
+    """Whether a document holds workloads of many micro-batches."""
+    return FIELD in data
+
+
+def load_micro_batches(data: Mapping[str, Any], place: Place = _NOWHERE) -> tuple[Workload, ...]:
+    """Return the workload of each micro-batch; raise InvalidInput with everything that is wrong in any."""
+    beside, readings = read_micro_batches(data, place)
+    problems = [one for one in beside if one.level == "error"]
+    for reading in readings:
+        problems += [*reading.problems, *(reading.warnings if reading.problems else ())]
+    if problems:
+        raise InvalidInput(problems)
+    workloads = tuple(reading.workload for reading in readings if reading.workload is not None)
+    return with_warnings(workloads, beside)
+
+
+def read_micro_batches(data: Mapping[str, Any], place: Place) -> tuple[list[Diagnostic], list[Reading]]:
+    """Return findings about the document, and each workload as far as it is in order."""
+    where = place.at(FIELD)
+    entries = data[FIELD]
+    beside = list(check_beside(data, place))
+    if not isinstance(entries, list):
+        message = f"`{FIELD}` must be a list of workloads, not {kind_of(entries)}"
+        return [*beside, Diagnostic(MISTYPED_WORKLOAD_FIELD, message, where)], []
+    if not entries:
+        return [*beside, Diagnostic(SIZE_TOO_SMALL, f"`{FIELD}` has no workload", where)], []
+    return beside, [read_workload(entry, where.at(index)) for index, entry in enumerate(entries)]
+
+
+def with_warnings(workloads: tuple[Workload, ...], warnings: list[Diagnostic]) -> tuple[Workload, ...]:
+    """Return workloads of which the first carries the warnings about their document as well."""
+    first, *rest = workloads
+    return (replace(first, warnings=(*warnings, *first.warnings)), *rest)
+
+
+def check_beside(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
+    """Yield findings about fields beside the list: those of a workload are errors, as they would be lost."""
+    for name in data:
+        if name in WORKLOAD_FIELDS:
+            yield Diagnostic(
+                ITEMS_BESIDE_REPLICAS,
+                f"`{name}` stands beside `{FIELD}`",
+                place.key(name),
+                hint=f"move `{name}` into each element of `{FIELD}`",
+                related=(replace(place.key(FIELD), note="the micro-batches"),),
+            )
+        elif name not in {FIELD, SCHEMA_FIELD}:
+            message = f"the field `{name}` is not known and is ignored"
+            yield Diagnostic(UNKNOWN_WORKLOAD_FIELD, message, place.key(name))

@@ -1,0 +1,291 @@
+"""The workload: the items of a batch and the sequence that their rows belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.errors import InvalidInput
+from hpplan.workload.checks import check_batch, check_documents
+from hpplan.workload.codes import ITEMS_BESIDE_REPLICAS, MISSING_WORKLOAD_FIELD
+from hpplan.workload.partial import Partial, salvage
+from hpplan.workload.shape import BATCH_FIELDS, DTYPES, check_workload_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+_NOWHERE = Place("workload")
+"""Where findings are about data that no document has."""
+
+
+class Item(NamedTuple):
+    """One image or video. `spans` are (token_start, rows), ascending; their rows add up to `rows`."""
+
+    item_id: int
+    batch_index: int
+    rows: int
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def first_token(self) -> int:
+        """The decoder token of row 0."""
+        return self.spans[0][0]
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Sorts items as records are handed over."""
+        return (self.batch_index, self.spans[0][0], self.item_id)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the item as a workload document has it."""
+        data: dict[str, Any] = {
+            "item_id": self.item_id,
+            "batch_index": self.batch_index,
+            "decoder_token_start": self.first_token,
+            "output_rows": self.rows,
+        }
+        if len(self.spans) > 1:
+            data["spans"] = [{"token_start": start, "rows": rows} for start, rows in self.spans]
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one data-parallel replica runs; `place` is that of the mapping with the `items`."""
+
+    items: tuple[Item, ...]
+    buckets: tuple[tuple[int, ...], ...] | None
+    destinations: dict[int, tuple[int, ...]]
+    place: Place
+    documents: tuple[int, ...] | None = None
+    """Of a replica whose batch rows are packed in its own way; None: those of the sequence."""
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the fields `documents`, `items`, `buckets` and `destinations`; all but items where given."""
+        data: dict[str, Any] = {}
+        if self.documents is not None:
+            data["documents"] = list(self.documents)
+        data["items"] = [item.to_data() for item in self.items]
+        if self.buckets is not None:
+            data["buckets"] = [list(bucket) for bucket in self.buckets]
+        if self.destinations:
+            data["destinations"] = {str(item): list(ranks) for item, ranks in self.destinations.items()}
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A checked workload. `batches` has one element for all replicas, or one for each."""
+
+    length: int
+    batches: tuple[Batch, ...]
+    place: Place
+    feature_width: int = 1
+    dtype: str = "bfloat16"
+    payloads: int = 1
+    encoder_cp_size: int = 1
+    cp_layout: str = "contiguous"
+    documents: tuple[int, ...] = ()
+    pad: bool = False
+    per_replica: bool = False
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
+
+    @property
+    def row_elements(self) -> int:
+        """Elements of one row of all payloads."""
+        return self.feature_width * self.payloads
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row of all payloads."""
+        return self.row_elements * DTYPES[self.dtype]
+
+    def documents_of(self, batch: Batch) -> tuple[int, ...]:
+        """Return the documents of a batch: its own, else those of the sequence."""
+        return self.documents if batch.documents is None else batch.documents
+
+    def with_sequence(self, *, cp_layout: str | None = None, pad: bool | None = None) -> Workload:
+        """Return the workload with another layout or padding rule."""
+        return replace(
+            self,
+            cp_layout=self.cp_layout if cp_layout is None else cp_layout,
+            pad=self.pad if pad is None else pad,
+        )
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the workload as a document, with every default written out."""
+        sequence: dict[str, Any] = {"length": self.length, "cp_layout": self.cp_layout}
+        if self.documents:
+            sequence["documents"] = list(self.documents)
+        if self.pad:
+            sequence["pad"] = True
+        data: dict[str, Any] = {
+            "feature_width": self.feature_width,
+            "dtype": self.dtype,
+            "payloads": self.payloads,
+            "encoder_cp_size": self.encoder_cp_size,
+            "sequence": sequence,
+        }
+        if self.per_replica:
+            data["replicas"] = [batch.to_data() for batch in self.batches]
+        else:
+            data.update(self.batches[0].to_data())
+        return data
+
+
+class Reading(NamedTuple):
+    """A workload as far as it is in order, and what is wrong with the rest.
+
+    `workload` has no items where something is wrong, and is None where not even
+    sequence and buckets can be told.
+    """
+
+    workload: Workload | None
+    problems: list[Diagnostic]
+    warnings: tuple[Diagnostic, ...] = ()
+    partial: Partial | None = None
+    """Set where fields are broken: what it hides may be untrue."""
+
+
+def load_workload(data: Mapping[str, Any], place: Place = _NOWHERE) -> Workload:
+    """Return the workload in plain data, whose place in its document, where there is one, is `place`.
+
+    Keys of `destinations` may be ints or decimal strings. Raises InvalidInput
+    with everything that is wrong; warnings are kept in `Workload.warnings`.
+    """
+    reading = read_workload(data, place)
+    if reading.workload is None or reading.problems:
+        raise InvalidInput([*reading.problems, *reading.warnings])
+    return reading.workload
+
+
+def read_workload(data: Mapping[str, Any], place: Place) -> Reading:
+    """Read a workload as far as it is in order; see `load_workload`."""
+    data = _with_text_keys(data)
+    warnings: list[Diagnostic] = []
+    faults: list[Diagnostic] = []
+    for finding in check_workload_shape(data, place):
+        (faults if finding.level == "error" else warnings).append(finding)
+    if not isinstance(data, dict):
+        return Reading(None, faults)
+    misplaced = list(_check_where_items_are(data, place))
+    partial = salvage(data, faults, place) if faults else None
+    if partial is not None:
+        data = partial.data
+    found, batches = _read(data, place, misplaced)
+    problems = [*faults, *misplaced, *(one for one in found if partial is None or not partial.hides(one))]
+    if misplaced:
+        return Reading(None, problems, tuple(warnings), partial)
+    sequence = data["sequence"]
+    workload = Workload(
+        length=sequence["length"],
+        batches=tuple(_batch(one, where, own=own, whole=not problems) for one, where, own in batches),
+        place=place,
+        feature_width=data.get("feature_width", 1),
+        dtype=data.get("dtype", "bfloat16"),
+        payloads=data.get("payloads", 1),
+        encoder_cp_size=data.get("encoder_cp_size", 1),
+        cp_layout=sequence.get("cp_layout", "contiguous"),
+        documents=tuple(sequence.get("documents", ())),
+        pad=sequence.get("pad", False),
+        per_replica="replicas" in data,
+        warnings=tuple(warnings),
+    )
+    return Reading(workload, problems, tuple(warnings), partial)
+
+
+_Given = tuple[dict[str, Any], Place, bool]
+"""The data of a batch, its place, and whether it is that of a replica."""
+
+
+def _read(
+    data: dict[str, Any], place: Place, misplaced: list[Diagnostic]
+) -> tuple[list[Diagnostic], list[_Given]]:
+    """Return what is wrong with the documents and the batches of a workload whose shape is right."""
+    sequence = data["sequence"]
+    length, length_place = sequence["length"], place.at("sequence", "length")
+    problems = list(
+        check_documents(length, sequence.get("documents"), place.at("sequence", "documents"), length_place)
+    )
+    if misplaced:
+        return problems, []
+    batches: list[_Given] = (
+        [(one, place.at("replicas", index), True) for index, one in enumerate(data["replicas"])]
+        if "replicas" in data
+        else [(data, place, False)]
+    )
+    for one, where, own in batches:
+        problems.extend(check_batch(one, length, where))
+        if own:
+            problems.extend(
+                check_documents(length, one.get("documents"), where.at("documents"), length_place)
+            )
+    return problems, batches
+
+
+def _batch(data: Mapping[str, Any], place: Place, *, own: bool, whole: bool) -> Batch:
+    items = (
+        ()
+        if not whole
+        else tuple(
+            Item(
+                one["item_id"],
+                one["batch_index"],
+                one["output_rows"],
+                tuple((span["token_start"], span["rows"]) for span in one["spans"])
+                if "spans" in one
+                else ((one["decoder_token_start"], one["output_rows"]),),
+            )
+            for one in data["items"]
+        )
+    )
+    buckets = data.get("buckets")
+    return Batch(
+        items,
+        None if buckets is None else tuple(tuple(bucket) for bucket in buckets),
+        {int(item): tuple(ranks) for item, ranks in data.get("destinations", {}).items()},
+        place,
+        tuple(data["documents"]) if own and "documents" in data else None,
+    )
+
+
+def _check_where_items_are(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
+    if "replicas" not in data:
+        if "items" not in data:
+            yield Diagnostic(
+                MISSING_WORKLOAD_FIELD,
+                "the field `items` is missing",
+                place,
+                hint="a batch without images has `items: []`",
+            )
+        return
+    for name in BATCH_FIELDS:
+        if name in data:
+            yield Diagnostic(
+                ITEMS_BESIDE_REPLICAS,
+                f"`{name}` stands beside `replicas`",
+                place.key(name),
+                hint=f"move `{name}` into each element of `replicas`",
+                related=(replace(place.key("replicas"), note="the replicas"),),
+            )
+
+
+def _with_text_keys(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Spell the keys of `destinations` in decimals, as documents have them."""
+    if not isinstance(data, dict):
+        return data
+    changed = dict(data)
+    changes = False
+    destinations = data.get("destinations")
+    if isinstance(destinations, dict):
+        changed["destinations"] = {
+            str(key) if type(key) is int else key: ranks for key, ranks in destinations.items()
+        }
+        changes = True
+    replicas = data.get("replicas")
+    if isinstance(replicas, list):
+        changed["replicas"] = [_with_text_keys(one) for one in replicas]
+        changes = True
+    return changed if changes else data
