@@ -10,12 +10,11 @@ import torch.distributed as dist
 
 from hpplan.errors import HpplanError, UnusableRequest
 from hpplan.exchange.engine import Engine, exchanged
-from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup
+from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup, read_mesh
 from hpplan.exchange.lockstep import Alike
 from hpplan.exchange.packing import Packing
 from hpplan.exchange.payloads import difference, look_of, news, signature_of, tensors
 from hpplan.exchange.received import Received
-from hpplan.routing.mesh import parse_mesh
 from hpplan.watch.faults import PeersFailed
 
 if TYPE_CHECKING:
@@ -97,6 +96,7 @@ class FeatureExchange:
         job, in one of another size, and on a later pipeline stage.
         """
         made = _group(group, routes.mesh, timeout)
+        made.check_mesh(routes.mesh)
         return cls(*_first_stage(routes.rank_exchange(dist.get_rank())), made, replica_grad)
 
     @classmethod
@@ -125,8 +125,9 @@ class FeatureExchange:
         """
         from hpplan.exchange.micro_batch import plan_micro_batch, workload_data
 
-        mesh = parse_mesh(mesh, "mesh") if isinstance(mesh, str) else mesh
+        mesh = read_mesh(mesh)
         made = _group(group, mesh, timeout)
+        made.check_mesh(mesh)
         try:
             data = workload_data(items, sequence, buckets, encoder_cp_size)
             planned = plan_micro_batch(data, mesh, dist.get_rank(), granularity, assign)

@@ -16,10 +16,11 @@ from torch.distributed import PrefixStore, distributed_c10d
 
 from hpplan import __version__
 from hpplan.errors import UnusableRequest
+from hpplan.exchange.device_mesh import mesh_of
 from hpplan.exchange.lockstep import Lockstep
 from hpplan.exchange.memory import Memory
 from hpplan.exchange.transport import Transport
-from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.mesh import Mesh, parse_mesh
 from hpplan.watch.deadman import end
 from hpplan.watch.faults import PeersFailed, seconds
 from hpplan.watch.launched import AGENT_STORE_VARIABLE
@@ -29,11 +30,10 @@ from hpplan.watch.notes import Terms
 from hpplan.watch.post import Post
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from torch.distributed import Store
+    from torch.distributed import DeviceMesh, Store
 
-    from hpplan.routing.mesh import Mesh
     from hpplan.watch.faults import Fault
 
 T = TypeVar("T")
@@ -64,6 +64,8 @@ class ExchangeGroup:
     ledger: Ledger
     transport: Transport
     lockstep: Lockstep
+    mesh: Mesh | None = None
+    """What the group was made for; None where only its ranks are known."""
     memory: Memory = field(default_factory=Memory)
 
     @property
@@ -89,7 +91,7 @@ class ExchangeGroup:
         if not dist.is_initialized():
             raise UnusableRequest("call torch.distributed.init_process_group before you make an exchange")
         _check_timeout(timeout)
-        mesh = parse_mesh(mesh, "mesh") if isinstance(mesh, str) else mesh
+        mesh = read_mesh(mesh)
         world_size, rank = dist.get_world_size(), dist.get_rank()
         if world_size != mesh.world_size:
             raise UnusableRequest(
@@ -103,7 +105,27 @@ class ExchangeGroup:
         ranks = mesh.parents()[at[0]]
         joined = ledger or _joined(ranks, timeout)
         group = new_group(ranks, joined)
-        return cls._made(group, joined, own=ledger is None)
+        return cls._made(group, joined, mesh, own=ledger is None)
+
+    @classmethod
+    def from_device_mesh(
+        cls,
+        device_mesh: DeviceMesh,
+        *,
+        sp: bool = False,
+        axes: Mapping[str, str] | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> ExchangeGroup:
+        """Make the group of this process's parent from a DeviceMesh. Every rank of the parent calls it.
+
+        Dimensions may have any order. `dp_replicate`, `dp_shard`, `fsdp` and
+        `ddp` are parts of dp, `context` and `ulysses` of cp, `model` of tp;
+        `axes` names others, as {"data": "dp"}. `sp` says that TP ranks split
+        the sequence, which a DeviceMesh does not say. `timeout` is in seconds.
+        Raises UnusableRequest where the mesh would be misread: a part of the
+        job, an unknown name, an order of ranks that no mesh of hpplan has.
+        """
+        return cls.from_mesh(mesh_of(device_mesh, sp, axes), timeout)
 
     @classmethod
     def from_process_group(
@@ -122,18 +144,42 @@ class ExchangeGroup:
         ranks = dist.get_process_group_ranks(process_group)
         ledger = _joined(ranks, timeout)
         usable = not ledger.has([_BROKEN])
-        return cls._made(process_group if usable else new_group(ranks, ledger), ledger, own=True)
+        return cls._made(process_group if usable else new_group(ranks, ledger), ledger, None, own=True)
+
+    def check_mesh(self, mesh: Mesh) -> None:
+        """Raise UnusableRequest where routes are for another mesh than this group was made for."""
+        if self.mesh is not None and mesh.shape != self.mesh.shape:
+            raise UnusableRequest(
+                f"the routes are for the mesh {mesh}, and the exchange group is for {self.mesh}"
+            )
 
     @classmethod
-    def _made(cls, process_group: dist.ProcessGroup, ledger: Ledger, *, own: bool) -> ExchangeGroup:
+    def _made(
+        cls, process_group: dist.ProcessGroup, ledger: Ledger, mesh: Mesh | None, *, own: bool
+    ) -> ExchangeGroup:
         notes_group = process_group
         if "cpu" not in _device_types(process_group):
             notes_group = new_group(dist.get_process_group_ranks(process_group), ledger, "gloo")
         transport = Transport(process_group, ledger)
-        made = cls(process_group, notes_group, ledger, transport, Lockstep(notes_group, ledger, transport))
+        lockstep = Lockstep(notes_group, ledger, transport)
+        made = cls(process_group, notes_group, ledger, transport, lockstep, mesh)
         if own:
             weakref.finalize(made, ledger.close)
         return made
+
+
+def read_mesh(mesh: object) -> Mesh:
+    """Return a mesh that may be text such as `dp=2,cp=2,tp=4,sp`.
+
+    Raises UnusableRequest for what is neither, and InvalidOption for unusable text.
+    """
+    if isinstance(mesh, str):
+        return parse_mesh(mesh, "mesh")
+    if isinstance(mesh, Mesh):
+        return mesh
+    if isinstance(mesh, dist.DeviceMesh):
+        raise UnusableRequest("a DeviceMesh makes a group with ExchangeGroup.from_device_mesh(device_mesh)")
+    raise UnusableRequest(f"a mesh is text such as `dp=2,cp=2,tp=4,sp`, not {type(mesh).__name__}")
 
 
 def _check_timeout(timeout: object) -> None:
