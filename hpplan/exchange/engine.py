@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from hpplan.errors import UnusableRequest
 from hpplan.exchange.copying import gather, scatter
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ class Engine:
         self.transport = transport
         self.memory = memory
         self._divisor = divisor
+        mode = packing.route.mode
+        ways = {"none": self._all_to_all, "all_to_all": self._all_to_all, "all_gather": self._all_gather}
+        if mode.collective not in ways:
+            raise UnusableRequest(
+                f"the mode {mode.name} wants the collective {mode.collective!r}, "
+                f"and the exchange runs {', '.join(ways)}"
+            )
+        self._send = ways[mode.collective]
 
     def forward(self, payloads: Sequence[torch.Tensor], step: Step | None = None) -> tuple[torch.Tensor, ...]:
         """Send my rows; return what I get, `[rows received, width]` for each payload.
@@ -46,23 +55,24 @@ class Engine:
         if packing.own_rows:
             for band, payload in zip(received, payloads, strict=True):
                 gather(band.narrow(0, 0, packing.own_rows), payload, packing.own_runs)
-        if packing.route.mode == "tp_variable_all_gather":
-            blocks = [
-                buffer.narrow(0, packing.block_offsets[rank], packing.route.output_splits[rank])
-                for rank in packing.order
-            ]
-            self.transport.broadcast_each(blocks, "exchanging features", step)
-        else:
-            sent = self._side_by_side(payloads, packing.send_runs)
-            self.transport.all_to_all(
-                buffer.narrow(0, packing.own_rows, packing.received_rows - packing.own_rows),
-                sent,
-                packing.receive_splits,
-                packing.send_splits,
-                "exchanging features",
-                step,
-            )
+        self._send(payloads, buffer, step)
         return received
+
+    def _all_to_all(self, payloads: Sequence[torch.Tensor], buffer: torch.Tensor, step: Step | None) -> None:
+        packing = self.packing
+        sent = self._side_by_side(payloads, packing.send_runs)
+        arriving = buffer.narrow(0, packing.own_rows, packing.received_rows - packing.own_rows)
+        splits = (packing.receive_splits, packing.send_splits)
+        self.transport.all_to_all(arriving, sent, *splits, "exchanging features", step)
+
+    def _all_gather(self, _: Sequence[torch.Tensor], buffer: torch.Tensor, step: Step | None) -> None:
+        """Fill every rank's block; mine is in its place already."""
+        packing = self.packing
+        blocks = [
+            buffer.narrow(0, packing.block_offsets[rank], packing.route.output_splits[rank])
+            for rank in packing.order
+        ]
+        self.transport.broadcast_each(blocks, "exchanging features", step)
 
     def backward(
         self, gradients: Sequence[torch.Tensor], step: Step | None = None

@@ -107,7 +107,7 @@ class Packing:
     @cached_property
     def through(self) -> bool:
         """Whether the blocks of all ranks, the own one included, pass through the collective."""
-        gathers = self.route.mode == "tp_variable_all_gather"
+        gathers = self.route.mode.collective == "all_gather"
         return self.in_order or (not gathers and self.route.send_buffer_rows <= _FEW)
 
     @cached_property

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hpplan.passes.change import Cause
-from hpplan.passes.strip import strip_boundaries
+from hpplan.passes.strip import STRIPPED, strip_boundaries
 from hpplan.plan.fqn import matcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hpplan.passes.change import Change
+    from hpplan.passes.change import Change, Did
     from hpplan.passes.facts import Facts
     from hpplan.plan.model import Plan
     from hpplan.plan.strategies import Strategy
@@ -28,6 +28,7 @@ class EpStrip:
     """
 
     name: ClassVar[str] = "ep-strip"
+    did: ClassVar[Did] = STRIPPED
 
     def apply(self, plan: Plan, facts: Facts) -> tuple[Plan, list[Change]]:
         """Strip; each strategy's patterns reach only below its own targets.
@@ -54,6 +55,7 @@ def _targets(strategy: Strategy, patterns: Sequence[str], facts: Facts) -> dict[
     for pattern in patterns:
         cause = Cause(
             EpStrip.name,
+            STRIPPED,
             f"The rule for {strategy.target} matches it with '{pattern}', and its class "
             f"{strategy.target_class} is the one whose forward that strategy replaces.",
             pattern,
@@ -74,6 +76,7 @@ def _owned(target: str, strategy: Strategy, facts: Facts) -> Iterator[tuple[str,
             matcher(pattern),
             Cause(
                 EpStrip.name,
+                STRIPPED,
                 f"The forward that {strategy.target} gives the module above calls it itself "
                 f"(strip pattern '{pattern}').",
                 pattern,

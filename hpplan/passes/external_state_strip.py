@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hpplan.passes.change import Cause
-from hpplan.passes.strip import strip_boundaries
+from hpplan.passes.strip import STRIPPED, strip_boundaries
 
 if TYPE_CHECKING:
-    from hpplan.passes.change import Change
+    from hpplan.passes.change import Change, Did
     from hpplan.passes.facts import Facts
     from hpplan.plan.model import Plan
 
@@ -23,6 +23,7 @@ class ExternalStateStrip:
     """
 
     name: ClassVar[str] = "external-state-strip"
+    did: ClassVar[Did] = STRIPPED
 
     def apply(self, plan: Plan, facts: Facts) -> tuple[Plan, list[Change]]:
         """Strip every instance of the external-state classes."""
@@ -30,6 +31,7 @@ class ExternalStateStrip:
         causes = {
             name: Cause(
                 self.name,
+                STRIPPED,
                 f"Its class {name} is in external_state_classes: its forward was replaced by a body "
                 "that carries its own orchestration.",
                 name,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hpplan.diagnostics import Diagnostic
-    from hpplan.passes.change import Change
+    from hpplan.passes.change import Change, Did
     from hpplan.passes.facts import Facts
     from hpplan.plan.model import Plan
     from hpplan.plan.rules import RuleSet
@@ -28,6 +28,10 @@ class Pass(Protocol):
     @property
     def name(self) -> str:
         """The pass's kebab-case name."""
+
+    @property
+    def did(self) -> Did:
+        """What the pass does to a module, for counts."""
 
     def apply(self, plan: Plan, facts: Facts) -> tuple[Plan, list[Change]]:
         """Return the new plan and the changes, sharing with the old plan what stays."""

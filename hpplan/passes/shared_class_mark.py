@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from hpplan.passes.change import Cause, Change
+from hpplan.passes.change import Cause, Change, Did
 
 if TYPE_CHECKING:
     from hpplan.passes.facts import Facts
@@ -22,6 +22,7 @@ class SharedClassMark:
     """
 
     name: ClassVar[str] = "shared-class-mark"
+    did: ClassVar[Did] = Did("mark", "marked")
 
     def apply(self, plan: Plan, facts: Facts) -> tuple[Plan, list[Change]]:
         """Mark; a class counts where an entry says `is_boundary: false` explicitly."""
@@ -40,6 +41,7 @@ class SharedClassMark:
             if class_name not in causes:
                 causes[class_name] = Cause(
                     self.name,
+                    self.did,
                     f"Its class {class_name} is shared with a module that is no boundary, "
                     "so the runtime must wrap this instance alone.",
                     class_name,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.passes.change import Change
+from hpplan.passes.change import Change, Did
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hpplan.passes.change import Cause
     from hpplan.plan.model import Plan
+
+
+STRIPPED = Did("strip", "stripped", ("boundary", "boundaries"))
+"""What these passes do."""
 
 
 def strip_boundaries(plan: Plan, causes: Mapping[str, Cause]) -> tuple[Plan, list[Change]]:

@@ -11,6 +11,7 @@ from hpplan.routing.ownership import row_runs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hpplan.routing.modes import Mode
     from hpplan.routing.ownership import Shard
     from hpplan.routing.transfers import BatchRoutes
     from hpplan.workload.workload import Item
@@ -28,7 +29,7 @@ class PositionRun(NamedTuple):
 class RankRoute:
     """What one rank sends, receives and hands over. Peers are group ranks; all amounts are rows."""
 
-    mode: str
+    mode: Mode
     global_rank: int
     group_ranks: tuple[int, ...]
     """Global ranks of the exchange group, in group order."""
@@ -132,7 +133,7 @@ def rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) ->
             offset += rows
     hand_over.sort()
     return RankRoute(
-        mode=routes.mode.name,
+        mode=routes.mode,
         global_rank=ranks[parent_rank],
         group_ranks=ranks,
         group_rank=parent_rank,

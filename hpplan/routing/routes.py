@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
-    from hpplan.routing.modes.base import Mode
+    from hpplan.routing.modes import Mode
     from hpplan.routing.transfers import Granularity
     from hpplan.workload.workload import Workload
 

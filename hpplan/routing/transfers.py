@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hpplan.routing.cells import Cell
-    from hpplan.routing.modes.base import Mode
+    from hpplan.routing.modes import Mode
     from hpplan.routing.ownership import Ownership
     from hpplan.workload.workload import Item
 

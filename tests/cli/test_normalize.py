@@ -332,12 +332,14 @@ def test_changes(hpplan: Runner) -> None:
 def test_changes_for_people() -> None:
     """On a terminal, changes are not folded, names are cut, or modules are out of order."""
     from hpplan.passes.change import Cause, Change
+    from hpplan.passes.ep_strip import EpStrip
+    from hpplan.passes.shared_class_mark import SharedClassMark
     from hpplan.reports.changes.table import render_terminal
 
     why = "The forward that some.very.long.dotted.name gives the module above calls it itself."
     long = "model." + "a" * 120
-    strip = Cause("ep-strip", why, "x", rule="r")
-    mark = Cause("shared-class-mark", "Its class is shared.", "C")
+    strip = Cause("ep-strip", EpStrip.did, why, "x", rule="r")
+    mark = Cause("shared-class-mark", SharedClassMark.did, "Its class is shared.", "C")
     fqns = [f"layers.{n}.mlp" for n in (10, 2, 3)]
     changes = [Change(fqn, "is_boundary", before=None, after=False, cause=strip) for fqn in [*fqns, long]]
     changes.append(Change("a.0", "skip_source_lowering", before=None, after=True, cause=mark))

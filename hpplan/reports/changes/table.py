@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hpplan.documents.natural import natural_key
+from hpplan.passes.pipeline import PASSES
 from hpplan.plan.folding import fold
 from hpplan.reports.findings.concise import visible
 from hpplan.reports.terminal.paint import BOLD, CYAN, paint
@@ -17,7 +18,7 @@ from hpplan.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hpplan.passes.change import Change
+    from hpplan.passes.change import Change, Did
 
 _HEADERS = ("pass", "FQN", "field", "before", "after", "why")
 
@@ -100,18 +101,19 @@ def _in_order(changes: Sequence[Change]) -> list[Change]:
 
 def summarize(changes: Sequence[Change]) -> str:
     """Count what the passes did: `3 boundaries stripped (ep-strip 2, …), 1 marked`."""
-    stripped = {
-        change.fqn: change.cause.pass_name for change in changes if change.field != "skip_source_lowering"
-    }
-    marked = sum(change.field == "skip_source_lowering" for change in changes)
+    modules: dict[Did, dict[str, str]] = {}
+    for change in changes:
+        modules.setdefault(change.cause.did, {})[change.fqn] = change.cause.pass_name
     parts = []
-    if stripped:
-        by_pass = [f"{name} {number}" for name, number in Counter(stripped.values()).items()]
-        boundaries = plural(len(stripped), "boundary", "boundaries")
-        parts.append(f"{boundaries} stripped ({', '.join(by_pass)})")
-    if marked:
-        parts.append(f"{marked} marked (shared-class-mark)")
-    return ", ".join(parts) or "nothing to strip or mark"
+    for did, passes in modules.items():
+        by_pass = Counter(passes.values())
+        if did.nouns[0]:
+            counts = ", ".join(f"{name} {number}" for name, number in by_pass.items())
+            parts.append(f"{plural(len(passes), *did.nouns)} {did.past} ({counts})")
+        else:
+            parts.append(f"{len(passes)} {did.past} ({', '.join(by_pass)})")
+    verbs = dict.fromkeys(one.did.verb for one in PASSES)
+    return ", ".join(parts) or f"nothing to {' or '.join(verbs)}"
 
 
 def _row(change: Change) -> tuple[str, ...]:

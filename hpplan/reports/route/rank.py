@@ -86,7 +86,7 @@ def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
         "rank": rank,
         "exchanges": True,
         "digest": view.table.digest,
-        "mode": route.mode,
+        "mode": route.mode.name,
         "granularity": view.table.granularity,
         "group_ranks": list(route.group_ranks),
         "group_rank": route.group_rank,

@@ -1,0 +1,61 @@
+"""A mode that nobody here wrote: its collective is what counts, not its name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+import torch
+
+from hpplan.errors import UnusableRequest
+from hpplan.exchange.engine import Engine
+from hpplan.exchange.memory import Memory
+from hpplan.exchange.packing import Packing
+from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.modes import Mode
+from hpplan.routing.routes import plan_rank
+from hpplan.workload.workload import load_workload
+
+if TYPE_CHECKING:
+    from hpplan.exchange.transport import Transport
+    from hpplan.routing.modes import Collective
+
+WORKLOAD = {
+    "sequence": {"length": 8},
+    "items": [{"item_id": 0, "batch_index": 0, "decoder_token_start": 0, "output_rows": 2}],
+}
+
+
+class _Calls:
+    """A transport that writes down which collective it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any collective
+        return lambda *_: self.asked.append(name)
+
+
+def _engine(collective: str, calls: _Calls) -> Engine:
+    route = plan_rank(parse_mesh("tp=2"), load_workload(WORKLOAD), 0)
+    assert route is not None
+    mode = Mode("made_up", cast("Collective", collective), lambda _: True, "for a test")
+    packing = Packing(replace(route, mode=mode), (0, 1))
+    return Engine(packing, cast("Transport", calls), Memory(), 1)
+
+
+@pytest.mark.parametrize(
+    ("collective", "asked"), [("all_gather", ["broadcast_each"]), ("all_to_all", ["all_to_all"])]
+)
+def test_the_collective_of_a_mode_runs(collective: str, asked: list[str]) -> None:
+    """Where the engine looks at the name, a new mode that gathers runs the all-to-all in silence."""
+    calls = _Calls()
+    _engine(collective, calls).forward([torch.zeros(2, 1)])
+    assert calls.asked == asked
+
+
+def test_a_collective_that_nobody_runs_is_refused() -> None:
+    """It must not run another one instead."""
+    with pytest.raises(UnusableRequest, match="the mode made_up wants the collective 'ring'"):
+        _engine("ring", _Calls())
