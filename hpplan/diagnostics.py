@@ -25,17 +25,40 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 @dataclass(frozen=True, slots=True)
+class CodeTexts:
+    """The Markdown file beside a Python file, with a section for each of its codes: `# HP001 not-utf8`."""
+
+    python_file: str
+
+    def of(self, code: Code) -> str:
+        """Return the text under a code's heading; raise LookupError where there is none."""
+        with open(self.python_file.removesuffix(".py") + ".md", encoding="utf-8") as file:  # noqa: PTH123 - `Path` is a path in a document here
+            text = f"\n{file.read()}\n# HP"
+        _, _, section = text.partition(f"\n# {code.id} {code.name}\n\n")
+        if not section:
+            raise LookupError(f"no text of {code.id} {code.name} beside {self.python_file}")
+        return section.partition("\n# HP")[0].rstrip() + "\n"
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """One kind of finding: its stable id, name, severity and documentation.
 
-    `doc` is Markdown under four fixed headings (`## What it finds`,
-    `## Why it hurts`, `## Example`, `## What to do`); `hpplan explain` prints it.
+    `text` is the documentation, or the file that has it.
     """
 
     id: str
     name: str
     severity: Severity
-    doc: str
+    text: str | CodeTexts
+
+    @property
+    def doc(self) -> str:
+        """Markdown under four fixed headings, which `hpplan explain` prints.
+
+        They are `## What it finds`, `## Why it hurts`, `## Example`, `## What to do`.
+        """
+        return self.text if isinstance(self.text, str) else self.text.of(self)
 
     @property
     def summary(self) -> str:

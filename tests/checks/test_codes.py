@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.diagnostics import SEVERITIES, Code
+from hpplan.diagnostics import SEVERITIES, Code, CodeTexts
 from hpplan.validation.catalog import all_codes, declared_codes, find_code
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEADINGS = ["## What it finds", "## Why it hurts", "## Example", "## What to do"]
 
@@ -55,3 +59,23 @@ def test_a_code_is_found_by_id_or_name(text: str) -> None:
 def test_an_unknown_code_is_none() -> None:
     """`HP2` is a range and no code."""
     assert find_code("HP2") is None
+
+
+def test_no_text_is_left_without_its_code(root: Path) -> None:
+    """A text that `explain` never prints, or prints for a code of another name, is a leftover."""
+    headings = {
+        line.removeprefix("# ")
+        for file in sorted((root / "hpplan").rglob("*codes.md"))
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line.startswith("# HP")
+    }
+    assert headings == {f"{code.id} {code.name}" for code in all_codes() if not isinstance(code.text, str)}
+
+
+def test_a_code_without_its_text_says_so(tmp_path: Path) -> None:
+    """Whoever adds a code forgets its section."""
+    (tmp_path / "codes.md").write_text("# HP001 not-utf8\n\n## What it finds\nBytes.\n", encoding="utf-8")
+    texts = CodeTexts(str(tmp_path / "codes.py"))
+    assert Code("HP001", "not-utf8", "error", texts).doc == "## What it finds\nBytes.\n"
+    with pytest.raises(LookupError, match="no text of HP002 other beside"):
+        _ = Code("HP002", "other", "error", texts).doc
