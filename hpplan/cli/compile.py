@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.inputs import (
-    INPUT,
-    PATH,
-    RuleInputs,
-    note_warnings,
-    only_one_standard_input,
-    refuse_overwriting,
-    rule_options,
-)
+from hpplan.cli.inputs import INPUT, PATH, RuleInputs, note_warnings, rule_options
+from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
 from hpplan.cli.route_inputs import routes_of_plan
 from hpplan.cli.routing_options import RouteOptions, routing_options
 
@@ -133,10 +126,11 @@ def _write(
     from hpplan.documents.schema_reference import moved_fields, moved_header
     from hpplan.documents.writer import dump_json, dump_yaml
     from hpplan.plan.model import KEY_ORDER
+    from hpplan.routing.routes_writer import routes_to_data
 
     source = document.source
     data = moved_fields(plan.data, source.name, names[0])
     header = moved_header(source.header, source.name, names[0])
     plan_text = dump_json(data) if source.own_format == "json" else dump_yaml(data, KEY_ORDER, header)
-    routes_text = dump_json(table.to_data())
+    routes_text = dump_json(routes_to_data(table))
     output.write_files(zip(names, (plan_text, routes_text), strict=True), folder)

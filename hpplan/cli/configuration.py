@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hpplan.cli.found import Found
-    from hpplan.cli.output import Output
+    from hpplan.documents.source import Sources
     from hpplan.plan.settings import Settings
     from hpplan.validation.configuration import Configuration
 
@@ -32,9 +32,9 @@ class Configurations:
     `chosen` is one that counts for all plans instead, and `off` says that none does.
     """
 
-    def __init__(self, output: Output, chosen: str | None, *, off: bool) -> None:
+    def __init__(self, sources: Sources, chosen: str | None, *, off: bool) -> None:
         """Read nothing yet."""
-        self._output, self._chosen, self._off = output, chosen, off
+        self._sources, self._chosen, self._off = sources, chosen, off
         self._known: dict[str, Configuration | None] = {}
 
     @property
@@ -130,7 +130,7 @@ class Configurations:
         from hpplan.documents.toml_data import parse_toml
         from hpplan.validation.configuration import Configuration
 
-        data, place = parse_toml(raw, path, self._output.sources), Place(path)
+        data, place = parse_toml(raw, path, self._sources), Place(path)
         for name in ("tool", "hpplan") if shared else ():
             data, place = data[name], place.at(name)
         return Configuration(data, place, folder)

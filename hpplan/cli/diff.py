@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hpplan.cli.inputs import INPUT, only_one_standard_input
+from hpplan.cli.inputs import INPUT
+from hpplan.cli.overwriting import only_one_standard_input
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output

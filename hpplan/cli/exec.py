@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.inputs import INPUT, PATH, refuse_overwriting
+from hpplan.cli.inputs import INPUT, PATH
+from hpplan.cli.overwriting import refuse_overwriting
 from hpplan.cli.route_inputs import read_routes
 from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options
 from hpplan.documents.disk.descriptors import descriptor_of, prints_aside
@@ -16,7 +17,8 @@ from hpplan.documents.disk.descriptors import descriptor_of, prints_aside
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
     from hpplan.errors import HpplanError
-    from hpplan.job.worker import Outcome, Settings
+    from hpplan.job.settings import Settings
+    from hpplan.job.worker import Outcome
     from hpplan.routing.routes import RoutingTable
     from hpplan.watch.launched import Job
 
@@ -97,7 +99,8 @@ def command(
     (something is not as the routing table says), 2, or 3 (a peer was lost or disagrees); torchrun
     itself ends with 1 whatever the status of its workers was, and names theirs.
     """
-    from hpplan.job.worker import Settings, require_torch
+    from hpplan.job.settings import Settings
+    from hpplan.job.worker import require_torch
     from hpplan.watch.launched import job_from
 
     job = job_from(os.environ)

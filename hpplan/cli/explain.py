@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hpplan.cli.completion import complete_code_or_file
-from hpplan.cli.inputs import INPUT, only_one_standard_input, rule_options
+from hpplan.cli.inputs import INPUT, rule_options
+from hpplan.cli.overwriting import only_one_standard_input
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output

@@ -12,8 +12,8 @@ from hpplan.errors import Failures, UnusableRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hpplan.cli.output import Output
     from hpplan.documents.reader import Document
+    from hpplan.documents.source import Sources
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -44,10 +44,17 @@ class Found:
     """
 
     def __init__(
-        self, output: Output, taker: str, wanted: tuple[str, ...], *, skip_foreign: bool, show_skipped: bool
+        self,
+        sources: Sources,
+        taker: str,
+        wanted: tuple[str, ...],
+        complain: Callable[[str], None],
+        *,
+        skip_foreign: bool,
+        show_skipped: bool,
     ) -> None:
         """Take what reads them, as messages call it, and the kinds that it takes."""
-        self._output, self._taker, self._wanted = output, taker, wanted
+        self._sources, self._taker, self._wanted, self._complain = sources, taker, wanted, complain
         self._skip_foreign, self._show_skipped = skip_foreign, show_skipped
         self._folders: dict[str, str] = {}
         """The folder in which a path was found that nobody named."""
@@ -98,7 +105,7 @@ class Found:
         if path.endswith(".toml"):
             command = self._taker.replace("hpplan", f"hpplan --config {path}", 1)
             raise UnusableRequest(f"{path} is no plan; if it names plans, type `{command}`.")
-        document = read_document(path, self._output.sources)
+        document = read_document(path, self._sources)
         take(document, self._taker, *self._wanted)
         return document
 
@@ -115,7 +122,7 @@ class Found:
         except InvalidInput:
             if is_meant_as_own(raw, self._wanted):
                 self._use(path)
-                parse_document(raw, path, self._output.sources)
+                parse_document(raw, path, self._sources)
         kind = None if document is None else own_kind(document.data)
         # Whoever found it says what it is: a plan.
         wanted = self._wanted if self._folders.get(path, path) else ("plan",)
@@ -123,10 +130,10 @@ class Found:
             told = "it is no document of hpplan" if kind is None else f"it {kind_named(kind).what}"
             self.skipped += 1
             if self._show_skipped:
-                self._output.complain(f"{path}: skipped: {told}")
+                self._complain(f"{path}: skipped: {told}")
             return None
         self._use(path)
-        self._output.sources.add(document.source)
+        self._sources.add(document.source)
         return document
 
     def _use(self, path: str) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hpplan.cli.inputs import INPUT, PATH, only_one_standard_input, refuse_overwriting
+from hpplan.cli.inputs import INPUT, PATH
 from hpplan.cli.model_inputs import read_model_config
+from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

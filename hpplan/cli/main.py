@@ -143,7 +143,7 @@ def cli(output: Output, color: str, config: str | None, *, no_config: bool) -> N
             "--config names a configuration file, and --no-config wants none; give one of them"
         )
     output.color = color
-    output.configurations = Configurations(output, config, off=no_config)
+    output.configurations = Configurations(output.sources, config, off=no_config)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -11,17 +11,9 @@ import click
 
 from hpplan.cli.completion import complete_passes
 from hpplan.cli.found import Found, found_options
-from hpplan.cli.inputs import (
-    PATH,
-    RuleInputs,
-    as_errors,
-    is_standard_input,
-    note_warnings,
-    only_one_standard_input,
-    refuse_overwriting,
-    rule_options,
-)
+from hpplan.cli.inputs import PATH, RuleInputs, as_errors, note_warnings, rule_options
 from hpplan.cli.normalize_run import Run, canonical_text
+from hpplan.cli.overwriting import is_standard_input, only_one_standard_input, refuse_overwriting
 from hpplan.documents.disk.descriptors import descriptor_of
 
 if TYPE_CHECKING:
@@ -123,7 +115,14 @@ def command(
     several = write or check or diff or changes
     if not skip_foreign:
         _refuse_several(len(plans), output_file, several=several)
-    found = Found(output, "hpplan normalize", ("plan",), skip_foreign=skip_foreign, show_skipped=show_skipped)
+    found = Found(
+        output.sources,
+        "hpplan normalize",
+        ("plan",),
+        output.complain,
+        skip_foreign=skip_foreign,
+        show_skipped=show_skipped,
+    )
     configurations = output.configurations
     paths, whole = configurations.paths(found, plans, "PLAN...")
     paths = distinct(configurations.source_of(path) for path in paths)

@@ -83,7 +83,7 @@ class Output:
 
         Raises UnusableRequest for a file that was read, unless it is to be `replaced`.
         """
-        from hpplan.cli.inputs import overwritten
+        from hpplan.cli.overwriting import overwritten
         from hpplan.documents.disk.files import replace_files
         from hpplan.errors import UnusableRequest
 
@@ -139,7 +139,7 @@ class Output:
 
     def complain(self, text: str) -> None:
         """Write lines about a wrong call to standard error; they may quote what was typed."""
-        from hpplan.reports.findings.concise import visible
+        from hpplan.reports.terminal.visible import visible
 
         self.note("\n".join(visible(line) for line in text.split("\n")))
 
@@ -244,7 +244,7 @@ def _write(stream: TextIO, text: str) -> None:
     stream.flush()
     encoding = "utf-8"
     if stream.isatty():
-        from hpplan.reports.findings.concise import on_terminal
+        from hpplan.reports.terminal.visible import on_terminal
 
         text, encoding = on_terminal(text), stream.encoding or encoding
     write_all(descriptor, _encoded(text, encoding))

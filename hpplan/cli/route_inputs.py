@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from hpplan.cli.inputs import only_one_standard_input
+from hpplan.cli.overwriting import only_one_standard_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,8 @@ import click
 
 from hpplan.cli.completion import complete_codes
 from hpplan.cli.found import Found, found_options
-from hpplan.cli.inputs import INPUT, PATH, only_one_standard_input, refuse_overwriting, rule_options
+from hpplan.cli.inputs import INPUT, PATH, rule_options
+from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
 from hpplan.diagnostics import SEVERITIES
 
 if TYPE_CHECKING:
@@ -108,7 +109,14 @@ def command(
     only_one_standard_input((*files, rules_file, strategies_file, model_path))
     if mesh_text is not None:
         parse_mesh(mesh_text)  # what is wrong with an option is wrong with the call
-    found = Found(output, "hpplan validate", CHECKED, skip_foreign=skip_foreign, show_skipped=show_skipped)
+    found = Found(
+        output.sources,
+        "hpplan validate",
+        CHECKED,
+        output.complain,
+        skip_foreign=skip_foreign,
+        show_skipped=show_skipped,
+    )
     given_model = None if model_path is None else path_of(model_path)
     given = {
         "rules": rules_file,

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hpplan.diagnostics import Path
-    from hpplan.documents.source import Source
     from hpplan.documents.steps import Steps
 
 
@@ -36,12 +35,12 @@ class _Wanted:
         return (node.key if on_key and node.key is not None else node.value) or 0
 
 
-def find(source: Source, wanted: Iterable[tuple[Path, bool]]) -> list[int]:
+def find(text: str, format_name: str, wanted: Iterable[tuple[Path, bool]]) -> list[int]:
     """Return the character index of each (path, on_key), or of its nearest ancestor in the text."""
-    if source.format == "toml":
-        from hpplan.documents.toml_data import toml_positions
+    if format_name == "toml":
+        from hpplan.documents.toml_positions import toml_positions
 
-        found = toml_positions(source.text)
+        found = toml_positions(text)
         return [_nearest(found, path, on_key=on_key) for path, on_key in wanted]
     top = _Wanted(None)
     missing = 1
@@ -57,14 +56,14 @@ def find(source: Source, wanted: Iterable[tuple[Path, bool]]) -> list[int]:
                 missing += 1
             node = child
         asked.append((node, on_key))
-    if source.format == "json":
+    if format_name == "json":
         from hpplan.documents.json_text.steps import json_steps
 
-        _walk(json_steps(source.text), top, missing)
+        _walk(json_steps(text), top, missing)
     else:
         from hpplan.documents.yaml_text.steps import yaml_steps
 
-        _walk(yaml_steps(source.text), top, missing)
+        _walk(yaml_steps(text), top, missing)
     return [node.index(on_key=on_key) for node, on_key in asked]
 
 

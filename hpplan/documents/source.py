@@ -126,7 +126,7 @@ class Source:
             from hpplan.documents.locate import find
 
             with collector_paused():
-                found = find(self, [(place.path, place.on_key) for place in wanted])
+                found = find(self.text, self.format, [(place.path, place.on_key) for place in wanted])
                 for place, index in zip(wanted, found, strict=True):
                     known[place] = self._located[place] = self.position(index)
         return known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import time
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 import torch.distributed as dist
@@ -15,7 +15,6 @@ from hpplan.watch.faults import PeersFailed, first_line, seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hpplan.exchange.lockstep import Step
     from hpplan.watch.ledger import Ledger
 
 _GLANCE = 50e-6
@@ -26,6 +25,18 @@ _LETTING_GO = 0.1
 
 _LOOK = seconds(0.2)
 """How long a rank waits between two looks at the ledger. Completion ends the wait at once."""
+
+
+class Carrier(Protocol):
+    """What all ranks take together before a collective; few rows travel with it."""
+
+    def take(
+        self, leaving: Sequence[torch.Tensor], arriving: Sequence[int], doing: str
+    ) -> list[torch.Tensor] | None:
+        """Take the step; return the rows that came with it, None where the collective carries them.
+
+        `leaving` has the bytes for each rank, `arriving` the number of bytes from each.
+        """
 
 
 class Transport:
@@ -51,7 +62,7 @@ class Transport:
         output_splits: Sequence[int],
         input_splits: Sequence[int],
         doing: str,
-        step: Step | None = None,
+        step: Carrier | None = None,
     ) -> None:
         """Send rows `sent`, split by receiver, and fill `received`, split by sender. Both contiguous.
 
@@ -78,7 +89,7 @@ class Transport:
         collective = partial(dist.all_to_all_single, other, one, group=self.process_group)
         self.run([collective], device, "connecting")
 
-    def broadcast_each(self, slots: Sequence[torch.Tensor], doing: str, step: Step | None = None) -> None:
+    def broadcast_each(self, slots: Sequence[torch.Tensor], doing: str, step: Carrier | None = None) -> None:
         """Fill slot r on every rank with what rank r has in it; empty slots cost nothing.
 
         A ragged all-gather: gloo refuses uneven slots, and padding even ones

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import torch.distributed as dist
 
     from hpplan.job.session import Session
-    from hpplan.job.worker import Settings
+    from hpplan.job.settings import Settings
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
     from hpplan.watch.ledger import Ledger

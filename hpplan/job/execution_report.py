@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hpplan.job.session import Backend
-    from hpplan.job.worker import Settings
+    from hpplan.job.settings import Settings
     from hpplan.routing.routes import RoutingTable
 
 REPORT_VERSION = 1

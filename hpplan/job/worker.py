@@ -7,7 +7,7 @@ import os
 import signal
 import warnings
 from collections.abc import Callable  # noqa: TC003 - the fields of a NamedTuple
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +29,7 @@ from hpplan.watch.majority import odd_one
 
 if TYPE_CHECKING:
     from hpplan.job.session import Backend, Session
+    from hpplan.job.settings import Settings
     from hpplan.routing.routes import RoutingTable
     from hpplan.watch.faults import Fault
     from hpplan.watch.launched import Job
@@ -42,21 +43,6 @@ _OPTIONS = {"iterations": "iters"}
 
 _LAST_RESORT = 5
 """Seconds for the interpreter to end after a bug."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the command line says about a run. `timeout` is in seconds."""
-
-    backend: str = "auto"
-    device: str = "auto"
-    dtype: str | None = None
-    """Instead of the workload's."""
-    iterations: int = 20
-    warmup: int = 3
-    backward: bool = True
-    verify: bool = True
-    timeout: float = 60.0
 
 
 class Outcome(NamedTuple):

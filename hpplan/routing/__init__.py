@@ -7,7 +7,7 @@
     >>> plan_rank(routes.mesh, workload, 2).receives  # (source, item_id, row_start, row_stop)
     ((0, 0, 0, 10),)
 
-`routes.to_data()` is the document of a table; `load_routes` and
+`routes_to_data(routes)` is the document of a table; `load_routes` and
 `routes_from_data` read it back.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.errors import UnusableRequest
 from hpplan.routing.assignment import fill_buckets
@@ -71,12 +71,6 @@ class RoutingTable:
         share = self.fitted.shares[replica if self.workload.per_replica else 0]
         routes = self.parents[replica].routes
         return route, exchange_digest(self.mesh, self.workload, self.fitted, self.granularity, share, routes)
-
-    def to_data(self) -> dict[str, Any]:
-        """Return the table as a document (`hpplan.routing.routes_writer.routes_to_data`)."""
-        from hpplan.routing.routes_writer import routes_to_data
-
-        return routes_to_data(self)
 
 
 def plan_routes(

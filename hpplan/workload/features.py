@@ -8,7 +8,7 @@ from hpplan.diagnostics import Diagnostic
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.workload.families import readers
 from hpplan.workload.families.base import Size
-from hpplan.workload.placeholders import Feature
+from hpplan.workload.feature import Feature
 from hpplan.workload.sample_codes import MALFORMED_SAMPLE, UNUSABLE_IMAGE
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hpplan.workload.placeholders import Feature, Span
+    from hpplan.workload.feature import Feature, Span
 
 
 class MismatchError(Exception):

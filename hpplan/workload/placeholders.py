@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hpplan.workload.mismatch import MismatchError, left_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hpplan.workload.families.base import Kind, Runs
-
-Span = tuple[int, int]
-"""First token and rows of a run of tokens."""
-
-
-class Feature(NamedTuple):
-    """One image or video of a sample, number `number` of its kind from 0.
-
-    `what` says where its rows come from: `grid (1, 52, 94)`. `path` leads to
-    that from the top of the sample.
-    """
-
-    kind: Kind
-    number: int
-    runs: Runs
-    what: str
-    path: tuple[str | int, ...]
-
-    @property
-    def rows(self) -> int:
-        """Feature rows of all runs."""
-        return sum(self.runs)
+    from hpplan.workload.feature import Feature, Span
 
 
 def placeholder_runs(tokens: Sequence[int], placeholder: int) -> list[Span]:

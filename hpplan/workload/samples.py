@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Place
     from hpplan.documents.json_text.lines import Record
     from hpplan.workload.families.base import Family, Kind
+    from hpplan.workload.feature import Feature, Span
     from hpplan.workload.features import Sized
-    from hpplan.workload.placeholders import Feature, Span
 
 
 class SampleItem(NamedTuple):

@@ -14,6 +14,7 @@ from hpplan.errors import InvalidInput
 from hpplan.plan.codes import BROKEN_STRATEGY_PLUGIN
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
+from hpplan.routing.routes_writer import routes_to_data
 from hpplan.validation.run import CheckRun
 from hpplan.workload.workload import load_workload
 
@@ -51,7 +52,7 @@ def found(
 def routes(mesh: str = "tp=2,sp", **fields: object) -> dict[str, Any]:
     """Return the routing table of the workload as a document."""
     workload = load_workload({**WORKLOAD, **fields}, Place("w"))
-    return plan_routes(parse_mesh(mesh), workload).to_data()
+    return routes_to_data(plan_routes(parse_mesh(mesh), workload))
 
 
 def test_every_kind_in_order_has_no_finding() -> None:

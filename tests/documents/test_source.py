@@ -229,7 +229,6 @@ def test_header(text: str, header: str) -> None:
         ("a: [x]# y\n", True),
         ("a: 1\r# b\r", True),
         ("a: 1\n---\n# b\n", True),
-        ("a: |#", True),
     ],
 )
 def test_comments(text: str, has_comments: bool, libyaml: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from hpplan.diagnostics import Place
 from hpplan.documents.source import Sources
-from hpplan.documents.toml_data import parse_toml, toml_positions
+from hpplan.documents.toml_data import parse_toml
+from hpplan.documents.toml_positions import toml_positions
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:

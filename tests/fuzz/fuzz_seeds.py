@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.documents.reader import parse_document
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
+from hpplan.routing.routes_writer import routes_to_data
 from hpplan.workload.workload import load_workload
 
 ROOT = Path(__file__).parents[2]
@@ -117,7 +118,7 @@ def routes(random: Random) -> dict[str, Any]:
         data["replicas"] = [{"items": items}, {"items": []}]
     mesh = parse_mesh(random.choice(["dp=2,cp=2,tp=2,sp", "dp=2,tp=2,sp", "dp=2,cp=2", "dp=2,tp=2"]))
     granularity: Any = random.choice(["record", "row"])
-    return json.loads(json.dumps(plan_routes(mesh, load_workload(data), granularity).to_data()))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(routes_to_data(plan_routes(mesh, load_workload(data), granularity))))  # type: ignore[no-any-return]
 
 
 def _fitting(random: Random) -> dict[str, Any]:

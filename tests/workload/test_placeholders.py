@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hpplan.workload.feature import Feature
 from hpplan.workload.placeholders import (
-    Feature,
     MismatchError,
     match,
     place_by_sizes,

@@ -22,13 +22,8 @@ from hpplan.documents import codes
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.limits import MAX_COPIED, MAX_COPIES, MAX_DEPTH, MAX_NODES, NUMBERED
 from hpplan.documents.scalars import Data, PlainScalars
-from hpplan.documents.yaml_text.parser import (
-    Event,
-    check_printable,
-    gave_up_on_depth,
-    open_parser,
-    syntax_failure,
-)
+from hpplan.documents.yaml_text.faults import check_printable, gave_up_on_depth, syntax_failure
+from hpplan.documents.yaml_text.parser import Event, open_parser
 from hpplan.documents.yaml_text.tags import collection_problem, tagged_scalar
 from hpplan.errors import InvalidInput
 

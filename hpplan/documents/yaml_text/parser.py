@@ -1,29 +1,19 @@
-"""PyYAML's event stream, from its C parser where it has one, and failures in our own words."""
+"""PyYAML's event stream, from its C parser where it has one."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import yaml
-
-from hpplan.diagnostics import Diagnostic, Place
-from hpplan.documents.codes import UNPRINTABLE_CHARACTER, YAML_SYNTAX
-from hpplan.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from yaml.error import YAMLError
-
-    from hpplan.documents.source import Source
+from yaml.error import MarkedYAMLError
+from yaml.events import ScalarEvent
+from yaml.parser import Parser as PlainParser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
 
 USE_LIBYAML: bool = bool(yaml.__with_libyaml__)
 """Whether the C parser is used; the other one gives the same events, slower."""
-
-_UNPRINTABLE = (
-    "[^\\x09\\x0a\\x0d\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]"
-)
-_PRINTABLE_ASCII = bytes([0x09, 0x0A, 0x0D, *range(0x20, 0x7F)])
-
 
 Event = Any
 """One of the classes of `yaml.events`."""
@@ -43,105 +33,31 @@ def open_parser(text: str, *, slow: bool = False) -> Parser:
 
         fast: Parser = CParser(text)
         return fast
-    from hpplan.documents.yaml_text.slow_parser import SlowParser
-
     return SlowParser(text)
 
 
-def check_printable(source: Source) -> None:
-    """Raise InvalidInput for the first character that YAML does not allow."""
-    text = source.text
-    if text.isascii() and not text.encode("ascii").translate(None, _PRINTABLE_ASCII):
-        return
-    found = re.search(_UNPRINTABLE, text)
-    if found:
-        place = Place(source.name, position=source.position(found.start()))
-        hint = (
-            "this does not look like a text file"
-            if "\0" in text
-            else 'write it as an escape in double quotes: "\\u…"'
-        )
-        raise InvalidInput(
-            [
-                Diagnostic(
-                    UNPRINTABLE_CHARACTER,
-                    f"the character U+{ord(found.group()):04X} is not allowed in YAML text",
-                    place,
-                    hint,
-                )
-            ]
-        )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def gave_up_on_depth(error: YAMLError) -> bool:
-    """Whether libyaml, which looks far ahead, met too many levels for itself before the builder did."""
-    return "nesting depth" in str(error)
+class SlowParser(Reader, Scanner, PlainParser):
+    """The events of a text from PyYAML's own parser, which libyaml may be missing beside.
 
+    It refuses some texts that libyaml takes, as tabs between tokens, and never
+    gives other data.
+    """
 
-def syntax_failure(source: Source, error: YAMLError) -> Diagnostic:
-    """Put what a parser said into our own words."""
-    problem = str(getattr(error, "problem", None) or "")
-    context = str(getattr(error, "context", None) or "")
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    index = min(mark.index, len(source.text)) if mark is not None else len(source.text)
-    place = Place(source.name, position=source.position(index))
-    said = f"{context}: {problem}"
-    if source.text[index : index + 1] == "\t":
-        said = "tab"
-    elif index >= len(source.text.rstrip()) and "':'" not in said:
-        said = "unexpected end of stream"
-    unknown: tuple[str, str | None] = (problem or "this is not YAML", None)
-    matching = ((message, hint) for pattern, message, hint in _WORDS if re.search(pattern, said))
-    message, hint = next(matching, unknown)
-    return Diagnostic(YAML_SYNTAX, message, place, hint)
+    def __init__(self, text: str) -> None:
+        """Start before the first event."""
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        PlainParser.__init__(self)
 
-
-_WORDS: tuple[tuple[str, str, str | None], ...] = (
-    (r"unexpected end of stream|'<stream end>'", "the text ends inside a quote, list or mapping", None),
-    (
-        r"mapping values are not allowed",
-        "a second ':' in one line, or wrong indentation",
-        "quote texts with ': ' in them",
-    ),
-    (r"could not find expected ':'", "a key without a ':' after it", None),
-    (r"cannot start any token.*", "a character that cannot start a value", "put the text in quotes"),
-    (
-        r"alias: |scanning an alias",
-        "'*' starts an alias, and no name follows",
-        'put patterns in quotes, as in "*.mlp"',
-    ),
-    (r"scanning an anchor", "'&' starts an anchor, and no name follows", "put the text in quotes"),
-    (
-        r"escape",
-        "an escape in double quotes that does not exist",
-        "use single quotes for texts with backslashes",
-    ),
-    (r"flow mapping|',' or '}'", "a mapping in braces lacks a ',' or its '}'", None),
-    (r"flow sequence|',' or '\]'", "a list in brackets lacks a ',' or its ']'", None),
-    (r"flow node", "a value or a closing bracket is missing", None),
-    (
-        r"node content",
-        "a value is expected here",
-        "put texts that start with a bracket, comma, ':' or '?' in quotes",
-    ),
-    (
-        r"unexpected ':'",
-        "a ':' right before a bracket, comma or question mark",
-        "put the text in quotes",
-    ),
-    (r"block mapping", "a key is expected here", "check the indentation, and quotes around values"),
-    (r"block collection|block sequence", "a list item is expected here", "check the indentation"),
-    (r"document start", "text after the end of the document", None),
-    (r"quoted scalar", "a quoted text that does not end where it should", None),
-    (r"[Dd]irective|%", "a directive that is not YAML's", None),
-    (r"tag", "a tag that is not well-formed", None),
-    (
-        r"sequence entries are not allowed",
-        "a list item is not allowed here",
-        "put it on a line of its own",
-    ),
-    (r"mapping keys are not allowed", "a key is not allowed here", "put it on a line of its own"),
-    (r"block scalar", "a block text ('|' or '>') that is not well-formed", None),
-    (r"version|incompatible", "a version of YAML that does not exist", None),
-    (r"^tab$", "a tab where only spaces may stand", "indent with spaces"),
-)
+    def get_event(self) -> Event:
+        """Return the next event; escapes that are no character are faults of the syntax."""
+        try:
+            event: Event = super().get_event()  # type: ignore[no-untyped-call]  # so are PyYAML's stubs
+        except (ValueError, OverflowError):
+            raise MarkedYAMLError(problem="unknown escape", problem_mark=self.get_mark()) from None
+        if type(event) is ScalarEvent and not event.value.isascii() and _SURROGATE.search(event.value):
+            raise MarkedYAMLError(problem="unknown escape", problem_mark=event.start_mark)  # type: ignore[arg-type]
+        return event

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.comparison.changes import ABSENT, Layout
 from hpplan.reports.findings.base import dump
-from hpplan.reports.findings.concise import visible
 from hpplan.reports.terminal.paint import BOLD, DIM, GREEN, RED, YELLOW, paint
+from hpplan.reports.terminal.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

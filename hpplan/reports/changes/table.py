@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from hpplan.documents.natural import natural_key
 from hpplan.passes.pipeline import PASSES
 from hpplan.plan.folding import fold
-from hpplan.reports.findings.concise import visible
 from hpplan.reports.terminal.paint import BOLD, CYAN, paint
 from hpplan.reports.terminal.tables import plain_table
+from hpplan.reports.terminal.visible import visible
 from hpplan.wording import plural
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections import Counter
 from difflib import Match, SequenceMatcher
 from typing import TYPE_CHECKING
 
-from hpplan.reports.findings.concise import on_terminal, visible
 from hpplan.reports.terminal.paint import BOLD, CYAN, GREEN, RED, paint
+from hpplan.reports.terminal.visible import on_terminal, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

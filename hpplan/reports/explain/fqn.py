@@ -9,8 +9,8 @@ from hpplan.inspection.forms import Forms
 from hpplan.plan.model import ENTRY_FIELDS, is_boundary
 from hpplan.reports.changes.table import wrap_sentence
 from hpplan.reports.explain.plan import in_mesh_order
-from hpplan.reports.findings.concise import visible, visible_lines
 from hpplan.reports.terminal.paint import BOLD, paint
+from hpplan.reports.terminal.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

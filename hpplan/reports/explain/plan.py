@@ -11,9 +11,9 @@ from hpplan.inspection.forms import FORMS, Forms
 from hpplan.plan.folding import fold
 from hpplan.plan.model import is_boundary
 from hpplan.reports.changes.table import summarize
-from hpplan.reports.findings.concise import visible
 from hpplan.reports.terminal.paint import BOLD, paint
 from hpplan.reports.terminal.tables import plain_table
+from hpplan.reports.terminal.visible import visible
 from hpplan.routing.mesh import AXES
 from hpplan.wording import plural
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from hpplan.reports.terminal.paint import BOLD, SEVERITY_COLORS, paint
+from hpplan.reports.terminal.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,26 +35,3 @@ def render(diagnostics: Iterable[Diagnostic], sources: Sources, *, color: bool =
         if item.hint:
             lines.append(visible(f"  hint: {item.hint}"))
     return "".join(f"{line}\n" for line in lines)
-
-
-def visible(text: str) -> str:
-    """Return one line of text with everything that a terminal would obey or hide as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )
-
-
-def on_terminal(text: str) -> str:
-    """Return text as a terminal may get it: escaped, apart from line breaks, tabs and colours."""
-    return _NOT_PLAIN.sub(lambda found: found[1] or visible(found[0]), text)
-
-
-_NOT_PLAIN: Final = re.compile(r"(\x1b\[[0-9;]*m)|[^\t\n -~]")
-
-
-def visible_lines(text: str) -> str:
-    """Return text with everything that a terminal would obey or hide as escapes, apart from line breaks."""
-    return "\n".join(visible(line) for line in text.split("\n"))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 from hpplan.reports.findings.base import locate
-from hpplan.reports.findings.concise import visible
 from hpplan.reports.terminal.paint import BLUE, BOLD, DIM, SEVERITY_COLORS, paint
+from hpplan.reports.terminal.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

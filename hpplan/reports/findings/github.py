@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.reports.findings.base import locate, relative_path
-from hpplan.reports.findings.concise import visible_lines
+from hpplan.reports.terminal.visible import visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

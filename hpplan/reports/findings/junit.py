@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from hpplan.reports.findings.base import locate, with_hint
-from hpplan.reports.findings.concise import visible_lines
+from hpplan.reports.terminal.visible import visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

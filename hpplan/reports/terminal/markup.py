@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape as _escape
 
-from hpplan.reports.findings.concise import visible
+from hpplan.reports.terminal.visible import visible
 
 
 def escape(text: str) -> str:

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hpplan.reports.findings.concise import visible
 from hpplan.reports.terminal.tables import plain_table, terminal_table
+from hpplan.reports.terminal.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

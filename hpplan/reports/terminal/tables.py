@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from hpplan.reports.findings.concise import visible
+from hpplan.reports.terminal.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
