@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.plan.nearest import NearestFqn
+from hpplan.nearest import NearestFqn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

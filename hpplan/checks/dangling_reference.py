@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.nearest import NearestFqn
 from hpplan.plan.fqn import ancestors, is_within
 from hpplan.plan.model import LEFT_OUT
-from hpplan.plan.nearest import NearestFqn
 from hpplan.plan.rules import match_field, what_is_given
 from hpplan.plan.shape import LONGEST_NAME
 

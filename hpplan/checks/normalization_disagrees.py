@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.related import noted
+from hpplan.nearest import NearestFqn, nearest_name
 from hpplan.passes.pipeline import PASSES
 from hpplan.plan.model import is_boundary
-from hpplan.plan.nearest import NearestFqn, nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.subject import SIDES
-from hpplan.plan.nearest import NearestNames
+from hpplan.nearest import NearestNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.documents.schema_reference import SCHEMA_FIELD
+from hpplan.nearest import nearest_name
 from hpplan.plan.model import ENTRY_FIELDS, PLAN_SCHEMA, TOP_LEVEL_FIELDS
-from hpplan.plan.nearest import nearest_name
 from hpplan.plan.rules import RULE_SCHEMA, RULES_OF_PLAN, RULES_SCHEMA, TARGET_FIELDS, rules_field
 from hpplan.plan.strategies import STRATEGY_SCHEMA
 

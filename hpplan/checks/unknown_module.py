@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.alike import alike
-from hpplan.plan.nearest import NearestFqn
+from hpplan.nearest import NearestFqn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

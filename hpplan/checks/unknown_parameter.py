@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.alike import alike
 from hpplan.models.facts import join, last_part, parent
-from hpplan.plan.nearest import NearestFqn
+from hpplan.nearest import NearestFqn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.plan.nearest import NearestNames
+from hpplan.nearest import NearestNames
 from hpplan.routing.mesh import AXES
 from hpplan.wording import some
 

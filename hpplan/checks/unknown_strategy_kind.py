@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.plan.nearest import nearest_name
+from hpplan.nearest import nearest_name
 from hpplan.plan.rules import rules_field
 from hpplan.plan.strategies import KINDS
 

@@ -140,7 +140,7 @@ def _subject(
 
 def _no_such_code(text: str) -> str | None:
     """Return what to say where somebody most likely meant a code."""
-    from hpplan.plan.nearest import nearest_name
+    from hpplan.nearest import nearest_name
     from hpplan.validation.catalog import all_codes
 
     if re.fullmatch("(?i)hp[0-9]+", text):
@@ -151,7 +151,7 @@ def _no_such_code(text: str) -> str | None:
 
 def _check_fqn(subject: Subject, fqn: str) -> None:
     from hpplan.errors import UnusableRequest
-    from hpplan.plan.nearest import NearestFqn
+    from hpplan.nearest import NearestFqn
 
     known = {**subject.plan.param_plan, **subject.facts.classes}
     if fqn in known:

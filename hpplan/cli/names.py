@@ -45,7 +45,7 @@ class Name(click.types.StringParamType):
 
 def none_of(value: str, known: Iterable[str]) -> str:
     """Say that a value is none of the known names, and which of them is nearest."""
-    from hpplan.plan.nearest import nearest_name
+    from hpplan.nearest import nearest_name
 
     names = list(known)
     near = nearest_name(value, names)

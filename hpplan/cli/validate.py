@@ -202,7 +202,7 @@ def _codes(option: str, texts: Iterable[str]) -> tuple[str, ...]:
     """Return the ids, beginnings of ids and names that an option gives."""
     wanted = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     if wanted:
-        from hpplan.plan.nearest import nearest_name
+        from hpplan.nearest import nearest_name
         from hpplan.validation.catalog import all_codes, codes_called
 
         for text in wanted:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
+from hpplan.nearest import NearestNames
 from hpplan.passes.facts import EpRule, Facts
 from hpplan.plan.codes import OTHER_CLASS, UNMATCHED_RULE, UNRESOLVED_TARGET
 from hpplan.plan.fqn import is_within
 from hpplan.plan.model import LEFT_OUT
-from hpplan.plan.nearest import NearestNames
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Place

@@ -10,7 +10,7 @@ from pydantic_core import SchemaValidator, core_schema
 from hpplan.diagnostics import Diagnostic
 from hpplan.documents.configuration_codes import MISSING_SETTING, MISTYPED_SETTING, UNKNOWN_SETTING
 from hpplan.documents.schema_reference import SCHEMA_FIELD
-from hpplan.plan.nearest import nearest_name
+from hpplan.nearest import nearest_name
 from hpplan.plan.shape import FLAG, NAMES, TEXT, check_shape, described, one_of, record
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.errors import InvalidInput, InvalidOption
-from hpplan.plan.nearest import nearest_name
+from hpplan.nearest import nearest_name
 from hpplan.plan.shape import kind_of
 from hpplan.routing.mesh_codes import (
     DUPLICATE_AXIS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic
-from hpplan.plan.nearest import nearest_name
+from hpplan.nearest import nearest_name
 from hpplan.plan.shape import kind_of
 from hpplan.routing.route_codes import ROUTES_DIFFER, UNKNOWN_ROUTES_FIELD
 from hpplan.routing.traffic import Link, Traffic

@@ -21,8 +21,8 @@ from hpplan.documents.configuration_codes import (
 )
 from hpplan.documents.disk.folder import files_in, named
 from hpplan.errors import InvalidInput, UnusableRequest
+from hpplan.nearest import nearest_name
 from hpplan.plan.configuration import FILE_SETTINGS, check_configuration
-from hpplan.plan.nearest import nearest_name
 from hpplan.plan.settings import Settings
 from hpplan.routing.mesh import parse_mesh
 

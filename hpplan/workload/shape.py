@@ -10,7 +10,7 @@ from pydantic_core import SchemaValidator, ValidationError, core_schema
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.documents.schema_reference import SCHEMA_FIELD
-from hpplan.plan.nearest import nearest_name
+from hpplan.nearest import nearest_name
 from hpplan.plan.shape import BELONGS, FLAG, described, kind_of
 from hpplan.workload.codes import (
     MISSING_WORKLOAD_FIELD,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hpplan.documents.writer import dump_yaml
+from hpplan.nearest import NearestNames, nearest_name
 from hpplan.plan.fqn import FqnIndex, matcher
-from hpplan.plan.nearest import NearestNames, nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
