@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-
-sys.path.append(str(Path(__file__).parents[1] / "documents"))
 from random_layouts import Maker
 
 from hpplan.documents.reader import read_document

@@ -6,9 +6,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
-from hpplan.job.execution_report import _bandwidth
 from hpplan.routing import load_workload, parse_mesh, plan_routes, routes_from_data
 from hpplan.routing.routes_writer import routes_to_data
 
@@ -50,14 +47,6 @@ def test_mesh_of_the_library_is_no_option() -> None:
         [sys.executable, "-W", "ignore", "-c", program], capture_output=True, check=True, timeout=60
     )
     assert done.stdout.startswith(b"mesh: HP4"), done.stdout
-
-
-@pytest.mark.parametrize(
-    ("size", "milliseconds", "expected"), [(123456, 900.0, 0.0001372), (0, 1.0, 0.0), (1, None, None)]
-)
-def test_small_bandwidths_keep_their_digits(size: int, milliseconds: float | None, expected: float) -> None:
-    """A small exchange has a bandwidth too, and not 0.0001 GB/s."""
-    assert _bandwidth(size, milliseconds) == expected
 
 
 def test_torch_without_numpy_does_not_warn() -> None:

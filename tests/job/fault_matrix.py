@@ -1,7 +1,7 @@
 """Tries every fault, at every phase, on each rank in turn.
 
-    python tests/exchange/fault_matrix.py                     # all of it: hours
-    python tests/exchange/fault_matrix.py --of exec --way launch --deed kill,stop --rank 0
+    python tests/job/fault_matrix.py                     # all of it: hours
+    python tests/job/fault_matrix.py --of exec --way launch --deed kill,stop --rank 0
 
 `exec` is started by hand (rank 0 holds the store), under torchrun (its agent
 does) and with --launch; the library by hand and under torchrun. A case is all

@@ -1,4 +1,4 @@
-"""A few cases of the fault matrix; `python tests/exchange/fault_matrix.py` runs all of them."""
+"""A few cases of the fault matrix; `python tests/job/fault_matrix.py` runs all of them."""
 
 from __future__ import annotations
 

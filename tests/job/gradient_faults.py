@@ -1,6 +1,6 @@
 """Every fault that one receiver can make with its gradients, in every dtype, width, world and mode.
 
-    python tests/exchange/gradient_faults.py
+    python tests/job/gradient_faults.py
 
 runs all of it, in some minutes; `test_verify.py` runs a part. The ranks live in one process: what
 each gives back is taken from its engine, one receiver's rows are broken, and the engines of
