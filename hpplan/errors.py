@@ -61,6 +61,15 @@ class UnusableRequest(HpplanError):
     exit_status: int = 2
 
 
+class UnusableArgument(UnusableRequest):
+    """An argument that there is no such thing for; a command line calls it by its option."""
+
+    def __init__(self, argument: str, message: str) -> None:
+        """Keep the name of the argument and what is wrong with it."""
+        self.argument, self.message = argument, message
+        super().__init__(f"{argument}: {message}")
+
+
 def broken_package(name: str, error: Exception) -> str:
     """Say in one line that a package is installed and does not work."""
     told = f"{type(error).__name__}: {error}".partition("\n")[0]

@@ -12,7 +12,7 @@ from hpplan.cli.overwriting import only_one_standard_input
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
-    from hpplan.comparison.changes import Comparison
+    from hpplan.comparison.changes import Differences
     from hpplan.documents.reader import Document
 
 
@@ -58,7 +58,7 @@ def command(output: Output, a: str, b: str, format_name: str, *, exit_code: bool
     return 1 if exit_code and not comparison.equal else 0
 
 
-def _compare(before: Document, after: Document) -> Comparison:
+def _compare(before: Document, after: Document) -> Differences:
     """Compare two documents of one kind; raise UnusableRequest where they are not."""
     from hpplan.errors import UnusableRequest
     from hpplan.validation.kinds import kind_of_document, what_it_is

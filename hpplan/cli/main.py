@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import io
 import os
 import sys
@@ -11,9 +10,10 @@ from typing import Any, NoReturn
 
 import click
 
-from hpplan import __version__
 from hpplan.cli.output import Output
 from hpplan.errors import BUG_STATUS, INTERRUPTED_STATUS, HpplanError, UnusableRequest
+from hpplan.late import imported
+from hpplan.version import __version__
 
 COMMANDS = (
     "freeze",
@@ -43,8 +43,7 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"hpplan.cli.{cmd_name}")
-        command: click.Command = module.command
+        command: click.Command = imported(f"hpplan.cli.{cmd_name}", "command")
         return command
 
     def resolve_command(

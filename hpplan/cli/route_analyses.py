@@ -23,9 +23,9 @@ FORMATS = ("table", "json", "yaml")
 def comparison_text(view: RouteView, links: Links, format_name: str, screen: Screen) -> str:
     """Compare the ways to move the features of a table."""
     from hpplan.reports.route.compare import render
-    from hpplan.routing.comparison import compare
+    from hpplan.routing.comparison import compare_ways
 
-    found = compare(view.table, links)
+    found = compare_ways(view.table, links)
     return _text(format_name, "ways side by side", found.to_data, lambda: render(found, screen))
 
 

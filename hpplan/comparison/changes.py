@@ -42,7 +42,7 @@ class ChangedNames(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Differences:
     """Names that only one of two documents has, names that changed, and the documents' own fields."""
 
     removed: tuple[str, ...]
@@ -61,7 +61,7 @@ def compare_names(
     after: Iterable[str],
     changes: Mapping[str, tuple[FieldChange, ...]],
     fields: Iterable[FieldChange],
-) -> Comparison:
+) -> Differences:
     """Fold what is different between two sets of names; `changes` are those of names that both have."""
     old, new = set(before), set(after)
     groups: dict[str, tuple[tuple[FieldChange, ...], list[str]]] = {}
@@ -72,7 +72,7 @@ def compare_names(
                 1
             ].append(name)
     changed = [ChangedNames(tuple(fold(names)), len(names), made) for made, names in groups.values()]
-    return Comparison(
+    return Differences(
         removed=tuple(fold(old - new)),
         added=tuple(fold(new - old)),
         changed=tuple(sorted(changed, key=lambda group: folded_key(group.names[0]))),

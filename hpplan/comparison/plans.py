@@ -22,7 +22,7 @@ from hpplan.workload.micro_batches import has_micro_batches
 from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
-    from hpplan.comparison.changes import Comparison, FieldChange
+    from hpplan.comparison.changes import Differences, FieldChange
     from hpplan.diagnostics import Path
     from hpplan.plan.model import Entry, Plan
 
@@ -35,7 +35,7 @@ _SETS = frozenset({"external_state_classes", "frozen_sharded_params", "not_cover
 """Lists in which neither order nor repetition means anything."""
 
 
-def compare_plans(before: Plan, after: Plan) -> Comparison:
+def compare_plans(before: Plan, after: Plan) -> Differences:
     """Return the differences of two plans; key order and spelling are none.
 
     A missing axis is `R`, an empty field is a missing one, and a boundary is

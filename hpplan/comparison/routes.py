@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from hpplan.comparison.changes import compare_names, field_changes, leaves
 
 if TYPE_CHECKING:
-    from hpplan.comparison.changes import Comparison
+    from hpplan.comparison.changes import Differences
     from hpplan.routing.routes import RoutingTable
 
 
-def compare_routes(before: RoutingTable, after: RoutingTable) -> Comparison:
+def compare_routes(before: RoutingTable, after: RoutingTable) -> Differences:
     """Return the differences of two tables, item by item for each parent.
 
     Matrix, traffic and digest follow from the rest and are not compared.

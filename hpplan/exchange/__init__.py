@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from hpplan.late import exporter
 
 if TYPE_CHECKING:
     from hpplan.errors import InvalidInput, UnusableRequest
@@ -23,15 +24,16 @@ __all__ = [
     "UnusableRequest",
 ]
 
-_HOMES = {
-    "ExchangeGroup": "hpplan.exchange.group",
-    "FeatureExchange": "hpplan.exchange.feature_exchange",
-    "InvalidInput": "hpplan.errors",
-    "PeersFailed": "hpplan.watch.faults",
-    "Received": "hpplan.exchange.received",
-    "ReceivedRecord": "hpplan.exchange.received",
-    "UnusableRequest": "hpplan.errors",
-}
+_export = exporter(
+    __name__,
+    {
+        "hpplan.errors": ("InvalidInput", "UnusableRequest"),
+        "hpplan.exchange.feature_exchange": ("FeatureExchange",),
+        "hpplan.exchange.group": ("ExchangeGroup",),
+        "hpplan.exchange.received": ("Received", "ReceivedRecord"),
+        "hpplan.watch.faults": ("PeersFailed",),
+    },
+)
 
 NO_TORCH = "PyTorch, which is not installed; in the folder of hpplan, type: python -m pip install '.[exec]'"
 """What is needed and how to come by it, for messages."""
@@ -45,15 +47,12 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any export
 
     Raises ImportError, with what to install, where there is no torch.
     """
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         with warnings.catch_warnings():
             # torch warns, once, where there is no NumPy; nothing here needs it.
             warnings.filterwarnings("ignore", message=NO_NUMPY)
-            home = import_module(_HOMES[name])
+            return _export(name)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise ImportError(f"{name} needs {NO_TORCH}", name="torch") from None
-    return getattr(home, name)

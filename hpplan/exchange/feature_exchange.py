@@ -85,10 +85,8 @@ class FeatureExchange:
 
         A table comes from a document that `hpplan route` wrote, or is made here:
 
-            from hpplan.routing import load_workload, parse_mesh, plan_routes, routes_from_data
-
-            routes = routes_from_data(json.loads(Path("routes.json").read_text()))
-            routes = plan_routes(parse_mesh("cp=2,tp=2,sp"), load_workload(workload))
+            routes = hpplan.load_routes("routes.json")
+            routes = hpplan.plan_routes(hpplan.parse_mesh("cp=2,tp=2,sp"), hpplan.load_workload(workload))
 
         `group` is an ExchangeGroup, a process group of the parent's ranks, or
         None to make one from the table's mesh. `timeout` is in seconds, and

@@ -14,13 +14,13 @@ import torch
 import torch.distributed as dist
 from torch.distributed import PrefixStore, distributed_c10d
 
-from hpplan import __version__
 from hpplan.errors import UnusableRequest
 from hpplan.exchange.device_mesh import mesh_of
 from hpplan.exchange.lockstep import Lockstep
 from hpplan.exchange.memory import Memory
 from hpplan.exchange.transport import Transport
 from hpplan.routing.mesh import Mesh, parse_mesh
+from hpplan.version import __version__
 from hpplan.watch.deadman import end
 from hpplan.watch.faults import PeersFailed, seconds
 from hpplan.watch.launched import AGENT_STORE_VARIABLE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from hpplan import __version__
+from hpplan.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

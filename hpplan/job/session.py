@@ -12,8 +12,8 @@ import torch
 import torch.distributed as dist
 from torch.distributed import FileStore, PrefixStore, TCPStore
 
-from hpplan import __version__
 from hpplan.errors import ExecutionBroken, UnusableRequest
+from hpplan.version import __version__
 from hpplan.watch.deadman import Deadman
 from hpplan.watch.faults import first_line, seconds
 from hpplan.watch.ledger import Ledger

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hpplan.documents.collector import collector_paused
@@ -25,7 +26,8 @@ def facts_of(configuration: ModelConfig) -> ModelFacts:
     """Return the facts of the model that a configuration describes; raises as `build` does."""
     # Nothing of transformers' modules and of the model is garbage.
     with collector_paused():
-        return describe(build(configuration), configuration.model_type)
+        model = describe(build(configuration), configuration.model_type)
+    return replace(model, place=configuration.place)
 
 
 def describe(model: Any, model_type: str) -> ModelFacts:  # noqa: ANN401 - a transformers model

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from hpplan.diagnostics import Place
 from hpplan.plan.fqn import ancestors
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class ModelFacts:
     head: str | None = None
     library: str = ""
     """Name and version of the library that built the model."""
+    place: Place = field(default=Place("model"))
+    """The configuration that describes it."""
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:

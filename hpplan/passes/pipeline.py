@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hpplan.documents.collector import collector_paused
+from hpplan.errors import UnusableArgument
 from hpplan.passes.ep_strip import EpStrip
 from hpplan.passes.external_state_strip import ExternalStateStrip
 from hpplan.passes.resolution import resolve_rules
@@ -12,7 +13,7 @@ from hpplan.passes.shared_class_mark import SharedClassMark
 from hpplan.plan.rules import model_type_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from hpplan.diagnostics import Diagnostic
     from hpplan.passes.change import Change, Did
@@ -42,6 +43,16 @@ PASSES: tuple[Pass, ...] = (
     ExternalStateStrip(),
     SharedClassMark(),
 )
+
+
+def passes_named(names: Iterable[str]) -> tuple[Pass, ...]:
+    """Return passes by name, in the order in which they run; raise UnusableArgument for another name."""
+    wanted, known = list(names), [step.name for step in PASSES]
+    for name in wanted:
+        if name not in known:
+            message = f"'{name}' is no pass here; the passes are {', '.join(known)}"
+            raise UnusableArgument("passes", message)
+    return tuple(step for step in PASSES if step.name in wanted)
 
 
 class Normalized(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpplan import __version__
+from hpplan.version import __version__
 
 if TYPE_CHECKING:
     from hpplan.passes.change import Change

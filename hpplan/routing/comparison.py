@@ -138,7 +138,7 @@ class Comparison:
         }
 
 
-def compare(table: RoutingTable, links: Links) -> Comparison:
+def compare_ways(table: RoutingTable, links: Links) -> Comparison:
     """Compare the ways to move the features of a table, with its buckets and destinations.
 
     Where cp and tp are above 1 without sp, TP ranks hold copies. Then there is

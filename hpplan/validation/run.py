@@ -31,6 +31,7 @@ from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies
 from hpplan.routing.routes_document import load_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
+from hpplan.validation.catalog import codes_called
 from hpplan.validation.kinds import take
 from hpplan.validation.partial import Partial, SoundRules, salvage, sound_rules
 from hpplan.validation.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
@@ -122,6 +123,17 @@ class CheckRun:
         # A finding in a rules file that several plans share turns up once for each of them.
         self.blocking = list(dict.fromkeys(self.blocking))
         self.findings = list(dict.fromkeys(self.findings))
+
+    def chosen(self, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Diagnostic]:
+        """Return what keeps documents from being read further, and the findings with chosen codes.
+
+        Codes are ids, beginnings of ids and names; no `select` stands for all.
+        """
+        selected, ignored = (
+            {code for text in texts for code in codes_called(text)} for texts in (list(select), list(ignore))
+        )
+        wanted = (item for item in self.findings if item.code not in ignored)
+        return [*self.blocking, *(item for item in wanted if not select or item.code in selected)]
 
     def subject(self, plan: Plan) -> Subject:
         """Return the subject of a plan's checks.

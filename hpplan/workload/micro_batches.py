@@ -9,7 +9,7 @@ from pydantic_core import core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.schema_reference import SCHEMA_FIELD
-from hpplan.errors import InvalidInput
+from hpplan.errors import InvalidInput, UnusableArgument
 from hpplan.plan.shape import described, kind_of
 from hpplan.workload.codes import (
     ITEMS_BESIDE_REPLICAS,
@@ -18,7 +18,7 @@ from hpplan.workload.codes import (
     UNKNOWN_WORKLOAD_FIELD,
 )
 from hpplan.workload.shape import KEY_ORDER, WORKLOAD_FIELDS, WORKLOAD_SCHEMA
-from hpplan.workload.workload import read_workload
+from hpplan.workload.workload import load_workload, read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,6 +64,30 @@ def load_micro_batches(data: Mapping[str, Any], place: Place = _NOWHERE) -> tupl
         raise InvalidInput(problems)
     workloads = tuple(reading.workload for reading in readings if reading.workload is not None)
     return with_warnings(workloads, beside)
+
+
+def load_workloads(
+    data: Mapping[str, Any], place: Place = _NOWHERE, micro_batch: int | None = None
+) -> tuple[Workload, ...]:
+    """Return the workload of each micro-batch, of the one that is picked, or the one workload that data is.
+
+    Micro-batches count from 0. Raises InvalidInput with everything that is
+    wrong in any that is read, and UnusableArgument for one that there is not.
+    """
+    several = isinstance(data, dict) and has_micro_batches(data)
+    entries = data[FIELD] if several else [data]
+    if micro_batch is not None and isinstance(entries, list) and micro_batch >= len(entries) > 0:
+        has = f"has micro-batches 0 to {len(entries) - 1}" if several else "has one micro-batch, 0"
+        raise UnusableArgument("micro_batch", f"the input {has}.")
+    if not several:
+        return (load_workload(data, place),)
+    if micro_batch is None or not isinstance(entries, list) or not entries:
+        return load_micro_batches(data, place)
+    beside = list(check_beside(data, place))
+    if any(one.level == "error" for one in beside):
+        raise InvalidInput(beside)
+    workload = load_workload(entries[micro_batch], place.at(FIELD, micro_batch))
+    return with_warnings((workload,), beside)
 
 
 def read_micro_batches(data: Mapping[str, Any], place: Place) -> tuple[list[Diagnostic], list[Reading]]:

@@ -10,7 +10,7 @@ import pytest
 from random_documents import random_documents
 from random_workloads import random_workload
 
-from hpplan.comparison.changes import ABSENT, ChangedNames, Comparison, FieldChange
+from hpplan.comparison.changes import ABSENT, ChangedNames, Differences, FieldChange
 from hpplan.comparison.plans import compare_plans
 from hpplan.comparison.routes import compare_routes
 from hpplan.diagnostics import Place
@@ -24,7 +24,7 @@ from hpplan.workload.workload import load_workload
 if TYPE_CHECKING:
     from hpplan.routing.transfers import Granularity
 
-SAME = Comparison(removed=(), added=(), changed=(), fields=())
+SAME = Differences(removed=(), added=(), changed=(), fields=())
 
 
 def plan(layers: int = 3, entry: dict[str, Any] | None = None, **fields: Any) -> Plan:  # noqa: ANN401 - plan data

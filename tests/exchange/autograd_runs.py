@@ -147,8 +147,8 @@ def planned(rank: int, items: list[list[dict[str, Any]]]) -> Any:  # noqa: ANN40
 
     Rank 1 takes the routes of each from a table of wide rows, which are the same routes.
     """
+    from hpplan import load_workload, parse_mesh, plan_routes
     from hpplan.exchange import ExchangeGroup, FeatureExchange
-    from hpplan.routing import load_workload, parse_mesh, plan_routes
 
     mesh = parse_mesh("cp=2")
     group = ExchangeGroup.from_mesh(mesh, timeout=60)

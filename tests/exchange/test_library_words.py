@@ -6,8 +6,7 @@ import json
 import subprocess
 import sys
 
-from hpplan.routing import load_workload, parse_mesh, plan_routes, routes_from_data
-from hpplan.routing.routes_writer import routes_to_data
+from hpplan import document_text, load_routes, load_workload, parse_mesh, plan_routes
 
 WORKLOAD = {
     "sequence": {"length": 32},
@@ -18,7 +17,7 @@ WORKLOAD = {
 def test_tables_come_from_documents_as_the_docstring_says() -> None:
     """Somebody who has routes.json must get to an exchange without reading hpplan's sources."""
     routes = plan_routes(parse_mesh("cp=2"), load_workload(WORKLOAD))
-    again = routes_from_data(json.loads(json.dumps(routes_to_data(routes))))
+    again = load_routes(json.loads(document_text(routes, "json")))
     assert again.digest == routes.digest
 
 

@@ -12,7 +12,6 @@ import jsonschema
 import pytest
 import xmlschema
 
-from hpplan import __version__
 from hpplan.cli.validate import FORMATS as OFFERED
 from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents.reader import parse_document
@@ -21,6 +20,7 @@ from hpplan.errors import InvalidInput
 from hpplan.reports.findings.formats import FORMATS, renderer
 from hpplan.reports.findings.full import render as render_full
 from hpplan.validation.run import CheckRun
+from hpplan.version import __version__
 
 FIXTURES = Path(__file__).parents[1] / "cases" / "reports"
 SNAPSHOTS = Path(__file__).parent / "snapshots"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpplan.diagnostics import Place
-from hpplan.routing.comparison import Links, compare
+from hpplan.routing.comparison import Links, compare_ways
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
 from hpplan.routing.traffic import Link
@@ -122,7 +122,7 @@ def test_ways_add_up_to_their_transfers(
     wanted = {"record": [pairs(table, "record")], "row": [pairs(table, "row")]}
     if parsed.cp > 1 and parsed.tp > 1 and not parsed.sp and "destinations" not in data:
         wanted["cp-once"] = once(table)
-    found = compare(table, links)
+    found = compare_ways(table, links)
     assert [way.name for way in found.ways] == list(wanted)
     for way in found.ways:
         rows, away, busiest, time = summed(wanted[way.name], links)

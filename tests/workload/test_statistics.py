@@ -8,7 +8,7 @@ import pytest
 
 from hpplan.diagnostics import Place
 from hpplan.errors import InvalidInput
-from hpplan.routing.comparison import Comparison, Links, compare
+from hpplan.routing.comparison import Comparison, Links, compare_ways
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.statistics import GIVEN, distribution, statistics
@@ -112,7 +112,7 @@ def test_all_bad_micro_batches_are_reported() -> None:
 
 def comparison(mesh: str, one: Workload, links: Links | None = None) -> Comparison:
     """Compare the ways on a mesh."""
-    return compare(plan_routes(parse_mesh(mesh), one), links or Links())
+    return compare_ways(plan_routes(parse_mesh(mesh), one), links or Links())
 
 
 # Item 0, 10 rows from token 5, on 32 tokens over cp=2 in zigzag: CP rank 0 owns 3 of its rows

@@ -13,10 +13,10 @@ from hpplan.reports.terminal.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hpplan.comparison.changes import Comparison, FieldChange
+    from hpplan.comparison.changes import Differences, FieldChange
 
 
-def render_text(before: str, after: str, comparison: Comparison, *, color: bool = False) -> str:
+def render_text(before: str, after: str, comparison: Differences, *, color: bool = False) -> str:
     """Return a line for each difference, under the names of the documents; nothing where there is none."""
     if comparison.equal:
         return ""
@@ -30,7 +30,7 @@ def _styles(line: str) -> tuple[str, ...]:
     return {"-": (RED,), "+": (GREEN,), "~": (YELLOW,)}.get(line[0], (DIM,))
 
 
-def _lines(before: str, after: str, comparison: Comparison) -> Iterator[str]:
+def _lines(before: str, after: str, comparison: Differences) -> Iterator[str]:
     yield f"--- {before}"
     yield f"+++ {after}"
     yield from (f"- {name}" for name in comparison.removed)
@@ -53,7 +53,7 @@ def _value(value: Any) -> str:  # noqa: ANN401 - document data
     return json.dumps(value, ensure_ascii=False)
 
 
-def render_json(before: str, after: str, comparison: Comparison) -> str:
+def render_json(before: str, after: str, comparison: Differences) -> str:
     """Return one object; a value that a side does not have is not there either."""
     data = {
         "before": before,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpplan import __version__
 from hpplan.reports.findings.base import dump, fingerprints, locate, uri_of, with_hint
+from hpplan.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan import __version__
 from hpplan.reports.route import bars as route_bars
 from hpplan.reports.route import ribbon as route_ribbon
 from hpplan.reports.route import svg as route_svg
@@ -13,7 +12,8 @@ from hpplan.reports.route.items import items_table
 from hpplan.reports.route.style import STYLE
 from hpplan.reports.terminal.markup import escape
 from hpplan.reports.terminal.quantities import duration, share, short_count, size
-from hpplan.routing.comparison import Links, compare, leaves_out, records_needed
+from hpplan.routing.comparison import Links, compare_ways, leaves_out, records_needed
+from hpplan.version import __version__
 from hpplan.wording import plural
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _page(view: RouteView) -> Iterator[str]:
         yield _section("warnings", "Warnings", _warnings(view))
     if view.table.mesh.parent_size > 1:
         links = Links(view.link, view.ranks_per_node)
-        yield _section("ways", "Ways to move them", comparison_table(compare(view.table, links)))
+        yield _section("ways", "Ways to move them", comparison_table(compare_ways(view.table, links)))
     heat = route_svg.heat_map(view)
     yield _section("matrix", "Who sends to whom", _heat(view, heat))
     yield _section("ranks", "Rows per rank", _whose(view) + route_bars.bars(view))

@@ -1,0 +1,3 @@
+"""The version, where every module may read it."""
+
+__version__ = "1.0.0"
