@@ -171,16 +171,15 @@ def command(
     family = _family(family_name, settings, {**given, "payloads": payloads})
     mesh = _mesh(mesh_text)
     layout = layout_named(cp_layout)
-    common = WorkloadSettings(
-        family.feature_width,
-        family.dtype,
-        family.payloads,
-        encoder_cp_size,
-        layout.name,
-        pad,
-        seq_length,
-        mesh.dp if replicas and mesh is not None else None,
-    )
+    fields = {
+        "feature_width": family.feature_width,
+        "dtype": family.dtype,
+        "payloads": family.payloads,
+        "encoder_cp_size": encoder_cp_size,
+        "cp_layout": layout.name,
+        "pad": pad,
+    }
+    common = WorkloadSettings(fields, seq_length, mesh.dp if replicas and mesh is not None else None)
     encoders = _encoders(policy, mesh, encoder_ranks, encoder_cp_size)
     run = WorkloadRun(output, family, encoders, failures)
     samples = run.samples(batch_files)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hpplan.comparison.changes import compare_names, field_changes, leaves
+from hpplan.shapes.shape import written
+from hpplan.workload.shape import FURTHER_ITEM_FIELDS
 
 if TYPE_CHECKING:
     from hpplan.comparison.changes import Differences
@@ -50,6 +52,7 @@ def _items(table: RoutingTable) -> dict[str, dict[str, Any]]:
                     "place_in_bucket": place,
                     "batch_index": item.batch_index,
                     "tokens": " ".join(f"[{start}:{start + rows}]" for start, rows in item.spans),
+                    **written(FURTHER_ITEM_FIELDS, item),
                     "sent": [],
                 }
         for _, target, item_id, start, stop in routes.transfers():

@@ -48,15 +48,15 @@ def _config() -> CoreSchema:
 
 
 def _workload() -> CoreSchema:
-    from hpplan.workload.shape import WORKLOAD_SCHEMA
+    from hpplan.workload.shape import WORKLOAD
 
-    return WORKLOAD_SCHEMA
+    return WORKLOAD.schema
 
 
 def _micro_batches() -> CoreSchema:
-    from hpplan.workload.micro_batches import MICRO_BATCHES_SCHEMA
+    from hpplan.workload.micro_batches import MICRO_BATCHES
 
-    return MICRO_BATCHES_SCHEMA
+    return MICRO_BATCHES.schema
 
 
 def _routes() -> CoreSchema:

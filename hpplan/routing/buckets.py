@@ -12,12 +12,12 @@ from hpplan.routing.fit import Fit, Share, fit
 from hpplan.routing.ownership import Ownership
 from hpplan.workload.codes import LENGTH_DOES_NOT_DIVIDE
 from hpplan.workload.layouts.contiguous import Contiguous
-from hpplan.workload.workload import Batch, Workload
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
     from hpplan.routing.mesh import Mesh
     from hpplan.workload.micro_batch import MicroBatch
+    from hpplan.workload.workload import Workload
 
 
 def _for_batches(found: Diagnostic) -> Diagnostic:
@@ -42,23 +42,7 @@ class Encoders:
 
         Raises InvalidInput where the micro-batch does not fit the mesh.
         """
-        settings = micro_batch.settings
-        place = Place("--mesh")
-        per_replica = settings.replicas is not None
-        batches = tuple(
-            Batch(tuple(rows), None, {}, place, tuple(rows.documents) if per_replica else None)
-            for rows in micro_batch.batches
-        )
-        workload = Workload(
-            length=micro_batch.length,
-            batches=batches,
-            place=place,
-            encoder_cp_size=settings.encoder_cp_size,
-            cp_layout=settings.cp_layout,
-            documents=() if per_replica else tuple(micro_batch.documents),
-            pad=settings.pad,
-            per_replica=per_replica,
-        )
+        workload = micro_batch.workload(Place("--mesh"))
         try:
             fitted = fit(self.mesh, workload) if self.mesh is not None else self._anywhere(workload)
         except InvalidInput as error:
@@ -70,7 +54,7 @@ class Encoders:
                     workload, share.moved(batch), share.ownership, fitted.producers, policy=self.policy
                 )
             ]
-            for share, batch in zip(fitted.shares, batches, strict=True)
+            for share, batch in zip(fitted.shares, workload.batches, strict=True)
         ]
 
     def _anywhere(self, workload: Workload) -> Fit:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from hpplan.routing.modes import mode_of
 from hpplan.routing.transfers import ROUTES_VERSION
+from hpplan.shapes.shape import values
+from hpplan.workload.shape import HEAD_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
     from hpplan.routing.transfers import BatchRoutes, Granularity
     from hpplan.workload.workload import Workload
 
-_ANY_ROW = (1, "bfloat16", 1)
-"""Width, dtype and payloads of a workload that does not say."""
+_DEFAULTS = values(HEAD_FIELDS, {})
+_ANY_ROW = (_DEFAULTS["feature_width"], _DEFAULTS["dtype"], _DEFAULTS["payloads"])
+"""Of a workload that does not say."""
 
 
 def table_digest(

@@ -12,7 +12,7 @@ from hpplan.plan.shape import BELONGS, FLAG, TEXT, count, described, kind_of, re
 from hpplan.routing.route_codes import MALFORMED_ROUTES
 from hpplan.routing.transfers import GRANULARITIES, ROUTES_VERSION
 from hpplan.workload.shape import KEY_ORDER as WORKLOAD_KEY_ORDER
-from hpplan.workload.shape import WORKLOAD_SCHEMA
+from hpplan.workload.shape import WORKLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,7 +66,7 @@ ROUTES_SCHEMA = record(
         ),
         "mode": TEXT,
         "granularity": core_schema.literal_schema(list(GRANULARITIES)),
-        "workload": WORKLOAD_SCHEMA,
+        "workload": WORKLOAD.schema,
         "parents": core_schema.list_schema(
             record(
                 {

@@ -6,25 +6,27 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hpplan.workload.workload import Item
+from hpplan.diagnostics import Place
+from hpplan.workload.workload import Batch, Item, workload_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from hpplan.workload.families.base import Kind
     from hpplan.workload.samples import Sample
+    from hpplan.workload.workload import Workload
+
+
+_MADE = Place("workload")
+"""Of a workload that stands in no document yet."""
 
 
 @dataclass(frozen=True)
 class WorkloadSettings:
     """What every workload of a run has beside its samples."""
 
-    feature_width: int
-    dtype: str
-    payloads: int
-    encoder_cp_size: int = 1
-    cp_layout: str = "contiguous"
-    pad: bool = True
+    fields: Mapping[str, Any]
+    """Fields of a workload and of its sequence, as a document has them."""
     length: int | None = None
     """Decoder tokens per batch row; None: those of the longest sample."""
     replicas: int | None = None
@@ -109,34 +111,28 @@ class MicroBatch:
 
     def head(self) -> dict[str, Any]:
         """Return the fields of the workload before its items."""
-        settings = self.settings
-        sequence: dict[str, Any] = {"length": self.length, "cp_layout": settings.cp_layout}
-        if self.documents and settings.replicas is None:
-            sequence["documents"] = list(self.documents)
-        if settings.pad:
-            sequence["pad"] = True
-        return {
-            "feature_width": settings.feature_width,
-            "dtype": settings.dtype,
-            "payloads": settings.payloads,
-            "encoder_cp_size": settings.encoder_cp_size,
-            "sequence": sequence,
-        }
+        return self._workload((), _MADE).head()
 
     def to_data(self) -> dict[str, Any]:
         """Return the workload as a document."""
-        batches: list[dict[str, Any]] = []
-        for number, rows in enumerate(self.batches):
-            batch: dict[str, Any] = {}
-            if rows.documents and self.settings.replicas is not None:
-                batch["documents"] = list(rows.documents)
-            batch["items"] = [item.to_data() for item in rows]
-            if self.buckets is not None:
-                batch["buckets"] = self.buckets[number]
-            batches.append(batch)
-        data = self.head()
-        if self.settings.replicas is None:
-            data.update(batches[0])
-        else:
-            data["replicas"] = batches
-        return data
+        return self.workload().to_data()
+
+    def workload(self, place: Place = _MADE) -> Workload:
+        """Return the workload, whose items nothing has checked."""
+        own = self.settings.replicas is not None
+        batches = tuple(
+            Batch(
+                tuple(rows),
+                None if self.buckets is None else tuple(map(tuple, self.buckets[number])),
+                {},
+                place,
+                tuple(rows.documents) or None if own else None,
+            )
+            for number, rows in enumerate(self.batches)
+        )
+        return self._workload(batches, place)
+
+    def _workload(self, batches: tuple[Batch, ...], place: Place) -> Workload:
+        fields, own = self.settings.fields, self.settings.replicas is not None
+        sequence = {**fields, "length": self.length, "documents": () if own else tuple(self.documents)}
+        return workload_of(fields, sequence, batches, place, per_replica=own)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import core_schema
-
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.schema_reference import SCHEMA_FIELD
 from hpplan.errors import InvalidInput, UnusableArgument
-from hpplan.plan.shape import described, kind_of
+from hpplan.shapes.findings import kind_of
+from hpplan.shapes.shape import Field, Shape, key_order, list_of
 from hpplan.workload.codes import (
     ITEMS_BESIDE_REPLICAS,
     MISTYPED_WORKLOAD_FIELD,
     SIZE_TOO_SMALL,
     UNKNOWN_WORKLOAD_FIELD,
 )
-from hpplan.workload.shape import KEY_ORDER, WORKLOAD_FIELDS, WORKLOAD_SCHEMA
+from hpplan.workload.shape import WORKLOAD
 from hpplan.workload.workload import load_workload, read_workload
 
 if TYPE_CHECKING:
@@ -30,22 +29,18 @@ _NOWHERE = Place("workloads")
 
 FIELD = "micro_batches"
 
-MICRO_BATCHES_SCHEMA = core_schema.typed_dict_schema(
-    {
-        FIELD: core_schema.typed_dict_field(
-            described(
-                core_schema.list_schema(WORKLOAD_SCHEMA, min_length=1, strict=True),
-                "The workload of each micro-batch, in the order in which they run.",
-            ),
-            required=True,
-        )
-    },
-    extra_behavior="forbid",
-    strict=True,
-    metadata={"pydantic_js_updates": {"title": "Micro-batches", "additionalProperties": True}},
+MICRO_BATCHES = Shape(
+    "Micro-batches",
+    Field(
+        FIELD,
+        list_of(WORKLOAD, 1),
+        "The workload of each micro-batch, in the order in which they run.",
+        required=True,
+    ),
+    unknown="told",
 )
 
-MICRO_BATCHES_KEY_ORDER = {(): (FIELD,), **{(FIELD, "*", *path): keys for path, keys in KEY_ORDER.items()}}
+MICRO_BATCHES_KEY_ORDER = key_order(MICRO_BATCHES)
 """Where the writer follows the order of fields in such a document."""
 
 
@@ -112,7 +107,7 @@ def with_warnings(workloads: tuple[Workload, ...], warnings: list[Diagnostic]) -
 def check_beside(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
     """Yield findings about fields beside the list: those of a workload are errors, as they would be lost."""
     for name in data:
-        if name in WORKLOAD_FIELDS:
+        if name in WORKLOAD.names:
             yield Diagnostic(
                 ITEMS_BESIDE_REPLICAS,
                 f"`{name}` stands beside `{FIELD}`",

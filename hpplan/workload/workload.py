@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
+from hpplan.shapes.shape import values, written
 from hpplan.workload.checks import check_batch, check_documents
 from hpplan.workload.codes import ITEMS_BESIDE_REPLICAS, MISSING_WORKLOAD_FIELD
 from hpplan.workload.partial import Partial, salvage
-from hpplan.workload.shape import BATCH_FIELDS, DTYPES, check_workload_shape
+from hpplan.workload.shape import (
+    BATCH_FIELDS,
+    DTYPES,
+    FURTHER_ITEM_FIELDS,
+    HEAD_FIELDS,
+    REPLICA,
+    SEQUENCE,
+    check_workload_shape,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,18 +47,6 @@ class Item(NamedTuple):
         """Sorts items as records are handed over."""
         return (self.batch_index, self.spans[0][0], self.item_id)
 
-    def to_data(self) -> dict[str, Any]:
-        """Return the item as a workload document has it."""
-        data: dict[str, Any] = {
-            "item_id": self.item_id,
-            "batch_index": self.batch_index,
-            "decoder_token_start": self.first_token,
-            "output_rows": self.rows,
-        }
-        if len(self.spans) > 1:
-            data["spans"] = [{"token_start": start, "rows": rows} for start, rows in self.spans]
-        return data
-
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -62,18 +59,6 @@ class Batch:
     documents: tuple[int, ...] | None = None
     """Of a replica whose batch rows are packed in its own way; None: those of the sequence."""
 
-    def to_data(self) -> dict[str, Any]:
-        """Return the fields `documents`, `items`, `buckets` and `destinations`; all but items where given."""
-        data: dict[str, Any] = {}
-        if self.documents is not None:
-            data["documents"] = list(self.documents)
-        data["items"] = [item.to_data() for item in self.items]
-        if self.buckets is not None:
-            data["buckets"] = [list(bucket) for bucket in self.buckets]
-        if self.destinations:
-            data["destinations"] = {str(item): list(ranks) for item, ranks in self.destinations.items()}
-        return data
-
 
 @dataclass(frozen=True, slots=True)
 class Workload:
@@ -82,13 +67,13 @@ class Workload:
     length: int
     batches: tuple[Batch, ...]
     place: Place
-    feature_width: int = 1
-    dtype: str = "bfloat16"
-    payloads: int = 1
-    encoder_cp_size: int = 1
-    cp_layout: str = "contiguous"
-    documents: tuple[int, ...] = ()
-    pad: bool = False
+    feature_width: int
+    dtype: str
+    payloads: int
+    encoder_cp_size: int
+    cp_layout: str
+    documents: tuple[int, ...]
+    pad: bool
     per_replica: bool = False
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
 
@@ -114,25 +99,29 @@ class Workload:
             pad=self.pad if pad is None else pad,
         )
 
+    def head(self) -> dict[str, Any]:
+        """Return the fields of the document before its items, with their defaults."""
+        return {**written(HEAD_FIELDS, self), "sequence": written(SEQUENCE.fields, self)}
+
     def to_data(self) -> dict[str, Any]:
         """Return the workload as a document, with every default written out."""
-        sequence: dict[str, Any] = {"length": self.length, "cp_layout": self.cp_layout}
-        if self.documents:
-            sequence["documents"] = list(self.documents)
-        if self.pad:
-            sequence["pad"] = True
-        data: dict[str, Any] = {
-            "feature_width": self.feature_width,
-            "dtype": self.dtype,
-            "payloads": self.payloads,
-            "encoder_cp_size": self.encoder_cp_size,
-            "sequence": sequence,
-        }
         if self.per_replica:
-            data["replicas"] = [batch.to_data() for batch in self.batches]
-        else:
-            data.update(self.batches[0].to_data())
-        return data
+            return {**self.head(), "replicas": [written(REPLICA.fields, batch) for batch in self.batches]}
+        return {**self.head(), **written(BATCH_FIELDS, self.batches[0])}
+
+
+def workload_of(
+    head: Mapping[str, Any],
+    sequence: Mapping[str, Any],
+    batches: tuple[Batch, ...],
+    place: Place,
+    *,
+    per_replica: bool,
+    warnings: tuple[Diagnostic, ...] = (),
+) -> Workload:
+    """Return the workload of the fields of a document, those of its sequence, and batches."""
+    fields = {**values(HEAD_FIELDS, head), **values(SEQUENCE.fields, sequence)}
+    return Workload(batches=batches, place=place, per_replica=per_replica, warnings=warnings, **fields)
 
 
 class Reading(NamedTuple):
@@ -178,18 +167,11 @@ def read_workload(data: Mapping[str, Any], place: Place) -> Reading:
     problems = [*faults, *misplaced, *(one for one in found if partial is None or not partial.hides(one))]
     if misplaced:
         return Reading(None, problems, tuple(warnings), partial)
-    sequence = data["sequence"]
-    workload = Workload(
-        length=sequence["length"],
-        batches=tuple(_batch(one, where, own=own, whole=not problems) for one, where, own in batches),
-        place=place,
-        feature_width=data.get("feature_width", 1),
-        dtype=data.get("dtype", "bfloat16"),
-        payloads=data.get("payloads", 1),
-        encoder_cp_size=data.get("encoder_cp_size", 1),
-        cp_layout=sequence.get("cp_layout", "contiguous"),
-        documents=tuple(sequence.get("documents", ())),
-        pad=sequence.get("pad", False),
+    workload = workload_of(
+        data,
+        data["sequence"],
+        tuple(_batch(one, where, own=own, whole=not problems) for one, where, own in batches),
+        place,
         per_replica="replicas" in data,
         warnings=tuple(warnings),
     )
@@ -226,29 +208,24 @@ def _read(
 
 
 def _batch(data: Mapping[str, Any], place: Place, *, own: bool, whole: bool) -> Batch:
-    items = (
-        ()
-        if not whole
-        else tuple(
-            Item(
-                one["item_id"],
-                one["batch_index"],
-                one["output_rows"],
-                tuple((span["token_start"], span["rows"]) for span in one["spans"])
-                if "spans" in one
-                else ((one["decoder_token_start"], one["output_rows"]),),
-            )
-            for one in data["items"]
-        )
-    )
     buckets = data.get("buckets")
     return Batch(
-        items,
-        None if buckets is None else tuple(tuple(bucket) for bucket in buckets),
+        tuple(map(_item, data["items"])) if whole else (),
+        None if buckets is None else tuple(map(tuple, buckets)),
         {int(item): tuple(ranks) for item, ranks in data.get("destinations", {}).items()},
         place,
         tuple(data["documents"]) if own and "documents" in data else None,
     )
+
+
+def _item(data: Mapping[str, Any]) -> Item:
+    rows = data["output_rows"]
+    spans = (
+        tuple((span["token_start"], span["rows"]) for span in data["spans"])
+        if "spans" in data
+        else ((data["decoder_token_start"], rows),)
+    )
+    return Item(data["item_id"], data["batch_index"], rows, spans, **values(FURTHER_ITEM_FIELDS, data))
 
 
 def _check_where_items_are(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
@@ -261,7 +238,7 @@ def _check_where_items_are(data: Mapping[str, Any], place: Place) -> Iterator[Di
                 hint="a batch without images has `items: []`",
             )
         return
-    for name in BATCH_FIELDS:
+    for name in (one.name for one in BATCH_FIELDS):
         if name in data:
             yield Diagnostic(
                 ITEMS_BESIDE_REPLICAS,

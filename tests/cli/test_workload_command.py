@@ -377,7 +377,7 @@ def micro_batch(items: int, *, replicas: int | None = None, buckets: bool = Fals
     batches = [Rows() for _ in range(replicas or 1)]
     for rows in batches:
         rows.add(sample)
-    found = MicroBatch(WorkloadSettings(8, "float32", 2, replicas=replicas), batches)
+    found = MicroBatch(WorkloadSettings({"feature_width": 8, "dtype": "float32"}, replicas=replicas), batches)
     if buckets:
         found.buckets = [[list(range(items)), []] for _ in batches]
     return found

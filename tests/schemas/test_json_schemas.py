@@ -22,6 +22,8 @@ from hpplan.validation.run import CheckRun
 from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from conftest import Runner
 
 ROOT = Path(__file__).parents[2]
@@ -84,6 +86,28 @@ def test_schemas_are_valid_and_say_what_they_are(kind: DocumentKind) -> None:
     assert "$id" not in schema
     assert schema["title"]
     assert schema["description"]
+
+
+def fields_of(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401 - any part of a schema
+    """Yield the name and the schema of each field that a JSON Schema names."""
+    if isinstance(node, dict):
+        properties = node.get("properties", {})
+        yield from properties.items()
+        for member in (*properties.values(), *(node[key] for key in node.keys() - {"properties"})):
+            yield from fields_of(member)
+    elif isinstance(node, list):
+        for member in node:
+            yield from fields_of(member)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in DOCUMENT_KINDS if kind.name in {"workload", "micro-batches"}],
+    ids=lambda kind: kind.name,
+)
+def test_every_field_says_what_it_is(kind: DocumentKind) -> None:
+    """A failure means that an editor shows a field and not what it is for."""
+    assert [name for name, field in fields_of(json_schema(kind)) if not field.get("description")] == []
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)

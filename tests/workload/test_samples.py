@@ -192,7 +192,8 @@ def test_families_say_what_they_do_not_take() -> None:
     assert "same placeholder" in found.message
 
 
-SETTINGS = WorkloadSettings(feature_width=8, dtype="bfloat16", payloads=1)
+FIELDS = {"feature_width": 8, "pad": True}
+SETTINGS = WorkloadSettings(FIELDS)
 
 
 def text(length: int, *images: tuple[int, int]) -> Sample:
@@ -218,7 +219,7 @@ def test_a_sample_is_a_batch_row() -> None:
 
 def test_micro_batches_and_replicas() -> None:
     """Seven samples make micro-batches of 2 on each of 2 replicas: 2 + 2, then 2 + 1."""
-    settings = WorkloadSettings(8, "bfloat16", 1, replicas=2)
+    settings = WorkloadSettings(FIELDS, replicas=2)
     found = list(grouped([text(3 + number) for number in range(7)], settings, 2, []))
     assert [[rows.samples for rows in one.batches] for one in found] == [[2, 2], [2, 1]]
     assert [one.length for one in found] == [6, 9]
@@ -228,9 +229,7 @@ def test_micro_batches_and_replicas() -> None:
 def test_samples_longer_than_the_sequence() -> None:
     """A sample that does not fit is reported, and the others go on."""
     problems: list[Diagnostic] = []
-    (found,) = grouped(
-        [text(5), text(9), text(4)], WorkloadSettings(8, "bfloat16", 1, length=8), None, problems
-    )
+    (found,) = grouped([text(5), text(9), text(4)], WorkloadSettings(FIELDS, length=8), None, problems)
     assert (found.samples, found.length) == (2, 8)
     assert [(item.code.id, "has 9 tokens" in item.message) for item in problems] == [("HP453", True)]
 
@@ -295,7 +294,7 @@ def test_buckets_for_a_mesh() -> None:
 
 def test_a_micro_batch_that_does_not_fit_its_mesh() -> None:
     """A length that the mesh cannot share out is refused when padding is not allowed."""
-    settings = WorkloadSettings(8, "bfloat16", 1, pad=False)
+    settings = WorkloadSettings({"feature_width": 8})
     with pytest.raises(InvalidInput) as caught:
         filled(Encoders("lpt", 2, parse_mesh("cp=2")), text(7), settings=settings)
     assert [item.code.id for item in caught.value.diagnostics] == ["HP431"]

@@ -6,13 +6,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hpplan.documents.writer import dump_json, dump_yaml
+from hpplan.shapes.shape import written
 from hpplan.workload.micro_batches import FIELD, MICRO_BATCHES_KEY_ORDER
-from hpplan.workload.shape import KEY_ORDER
+from hpplan.workload.shape import ITEM, KEY_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hpplan.documents.source import Format
+    from hpplan.documents.writer import KeyOrder
     from hpplan.workload.micro_batch import MicroBatch
 
 _ITEMS = 1000
@@ -28,7 +30,7 @@ def workload_pieces(micro_batch: MicroBatch, format_name: Format) -> Iterator[st
         return
     head = micro_batch.head()
     tail: dict[str, Any] = {} if micro_batch.buckets is None else {"buckets": micro_batch.buckets[0]}
-    items = (item.to_data() for item in micro_batch.batches[0])
+    items = (written(ITEM.fields, item) for item in micro_batch.batches[0])
     if format_name == "yaml":
         yield dump_yaml(head, KEY_ORDER)
         yield from _yaml_list("items", items, KEY_ORDER)
@@ -53,9 +55,7 @@ def micro_batches_pieces(micro_batches: Iterable[MicroBatch], format_name: Forma
     yield "\n}\n"
 
 
-def _yaml_list(
-    field: str, entries: Iterator[Any], key_order: dict[tuple[str, ...], tuple[str, ...]], piece: int = _ITEMS
-) -> Iterator[str]:
+def _yaml_list(field: str, entries: Iterator[Any], key_order: KeyOrder, piece: int = _ITEMS) -> Iterator[str]:
     first = True
     while chunk := list(islice(entries, piece)):
         text = dump_yaml({field: chunk}, key_order)
