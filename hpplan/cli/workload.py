@@ -147,7 +147,15 @@ def command(
     Where only sizes are known, images stand before videos, `text_tokens` are
     shared out evenly before, between and after them, and the family's own
     markup comes on top. A list of `text_tokens` gives the text before each of
-    them and after the last.
+    them and after the last. A video whose frames were taken from a longer one
+    has that one's number of frames as `source_frames`, and `fps` is its rate.
+
+    Sizes become rows as in transformers 5.24. What other versions and
+    checkpoints do is an option of the family, given with --set: for Qwen3-VL
+    cap_pixels_per_frame=1 (as qwen-vl-utils does) and outer_markers=0 (before
+    transformers 5). A Qwen2.5-VL checkpoint without a configuration of its
+    video processor takes the bounds of images for videos:
+    video_min_pixels=3136, video_max_pixels=12845056.
 
     A BATCH that is a folder stands for the *.jsonl files in it and below, a
     pattern such as 'batches/*.json' for what matches.

@@ -171,10 +171,21 @@ def _of_sizes(
         if type(fps) not in {int, float} or fps <= 0:
             findings.malformed(f"`fps` of {kind} {index + 1} must be a number above 0", name, index, "fps")
             continue
-        size = Size(entry["width"], entry["height"], entry.get("frames", 1) if kind == "video" else 1, fps)
+        source = entry.get("source_frames") if kind == "video" else None
+        if source is not None and (type(source) is not int or source < entry["frames"]):
+            findings.malformed(
+                f"`source_frames` of {kind} {index + 1} must be a whole number of at least `frames`: "
+                "those of the video that the frames were taken from, as `fps` is its rate",
+                name,
+                index,
+                "source_frames",
+            )
+            continue
+        frames = entry.get("frames", 1) if kind == "video" else 1
+        size = Size(entry["width"], entry["height"], frames, fps, source)
 
         def runs(size: Size = size) -> Runs:
-            _check_numbers(size[:3])
+            _check_numbers((*size[:3], size.source_frames or 1))
             _check_frames(size.frames)
             if not _SLOWEST <= size.fps <= _FASTEST:
                 raise ValueError("`fps` must be from 0.000001 to 1,000,000")

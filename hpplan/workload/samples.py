@@ -110,7 +110,7 @@ def _text(record: Record, images: int, findings: Findings) -> list[int]:
 
 def _around(sized: Sequence[Sized], family: Family) -> list[list[tuple[int, int]]]:
     return [
-        [family.text_around(feature.kind, run, size) for run in range(len(feature.runs))]
+        [family.text_around(feature.kind, run, len(feature.runs), size) for run in range(len(feature.runs))]
         for feature, size in sized
     ]
 

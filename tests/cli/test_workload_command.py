@@ -184,7 +184,7 @@ def test_images_that_only_another_family_reads(hpplan: Runner, root: Path) -> No
     assert (result.status, result.stdout) == (1, "")
     assert "internvl does not read `image_grid_thw`" in result.stderr
     assert "internvl does not read `video_grid_thw`" in result.stderr
-    ways = "take --model qwen2_vl or qwen2_5_vl or qwen3_vl; give `num_patches`, or sizes as `images`"
+    ways = "take --model qwen2_vl or qwen2_5_vl or qwen3_vl or kimi_k25; give `num_patches`, or sizes"
     assert ways in result.stderr
 
 

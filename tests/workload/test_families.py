@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hpplan.workload.families import FAMILIES, family_named
-from hpplan.workload.families.base import Size, padded_frames
+from hpplan.workload.families.base import Size, frame_time, padded_frames
 from hpplan.workload.families.custom import Custom
 from hpplan.workload.families.internvl import InternVL
+from hpplan.workload.families.kimi_k25 import KimiK25
 from hpplan.workload.families.kimi_vl import KimiVL
 from hpplan.workload.families.llava_next import LlavaNext
 from hpplan.workload.families.qwen2_vl import Qwen2VL
@@ -60,7 +61,8 @@ def test_qwen3_measures_volumes_as_its_processor_does() -> None:
     # Six do not fit, and sqrt(24576 * 32 * 32 / 6) is 2048 pixels: 64 steps of 32.
     assert Qwen3VL().from_size("video", Size(2405, 2405, frames=6)) == (64 * 64,) * 3
     assert Qwen3VL().from_size("video", Size(112, 4, frames=4)) == (28, 28)
-    assert Qwen3VL().from_size("video", Size(448, 448, frames=1)) == (14 * 14,)
+    with pytest.raises(ValueError, match="a video of 1 frame is shorter than the temporal patch of 2"):
+        Qwen3VL().from_size("video", Size(448, 448, frames=1))
 
 
 def test_kimi_refuses_what_has_no_positions() -> None:
@@ -148,15 +150,72 @@ def test_custom_rows() -> None:
         Custom().from_size("image", Size(1, 1))
 
 
+def test_qwen3_caps_the_pixels_of_a_frame() -> None:
+    """As qwen-vl-utils does: 5 frames of 1954 x 2571 fit whole into the volume, and 768 rows a frame do not.
+
+    61.06 x 80.34 steps of 32 are 61 x 80 rows for each of three temporal patches. With 768 * 32 * 32 pixels
+    a frame the sides shrink by sqrt(1954 * 2571 / 786432) = 2.5275: to 773.1 and 1017.2 pixels.
+    """
+    size = Size(2571, 1954, frames=5)
+    assert Qwen3VL().from_size("video", size) == (61 * 80,) * 3
+    assert Qwen3VL(cap_pixels_per_frame=1).from_size("video", size) == (24 * 31,) * 3
+    assert (3 * 61 * 80, 3 * 24 * 31) == (14_640, 2_232)
+
+
+def test_kimi_k25() -> None:
+    """A chunk of four frames is one run; an image has at most 16384 patches, and 512 a side."""
+    assert KimiK25().from_grid("image", (1, 46, 36)) == (414,)
+    assert KimiK25().from_grid("video", (3, 46, 36)) == (414,)
+    with pytest.raises(ValueError, match="a chunk of a video has at most 4 frames, not 8"):
+        KimiK25().from_grid("video", (8, 46, 36))
+    # 142 x 142 patches fit into 16384 no more: 128 / 142 of 2000 pixels are 1802, which is 65 steps of 28.
+    assert KimiK25().from_size("image", Size(2000, 2000)) == (65 * 65,)
+    # In a video 64 / 142 of them are 901, which is 33 steps; nine frames are three chunks.
+    assert KimiK25().from_size("video", Size(2000, 2000, frames=9)) == (33 * 33,) * 3
+    # 512 patches of 14 pixels a side: 14336 x 140 is halved, to 256 x 3 steps of 28.
+    assert KimiK25().from_size("image", Size(14336, 140)) == (256 * 3,)
+
+
 def test_markup_around_runs() -> None:
     """Where only sizes are known, the family's own markup moves every later token."""
-    assert Qwen2VL().text_around("image", 0, Size(1, 1)) == (1, 1)
-    # `<0.2 seconds>` is `<`, `0`, `.`, `2`, ` seconds`, `>`; then `<|vision_start|>`.
-    assert Qwen3VL().text_around("video", 0, Size(1, 1, frames=64)) == (7, 1)
+    assert Qwen2VL().text_around("image", 0, 1, Size(1, 1)) == (1, 1)
+    # `<0.2 seconds>` is `<`, `0`, `.`, `2`, ` seconds`, `>`; then `<|vision_start|>`. The video's own pair
+    # of markers stays around all of it since transformers 5.
+    size = Size(1, 1, frames=64)
+    assert Qwen3VL().text_around("video", 0, 32, size) == (8, 1)
+    assert Qwen3VL(outer_markers=0).text_around("video", 0, 32, size) == (7, 1)
     # The 12th step starts 12 s into a video of 2 frames a second: one digit more.
-    assert Qwen3VL().text_around("video", 12, Size(1, 1, frames=64)) == (8, 1)
-    assert KimiVL().text_around("image", 0, Size(1, 1)) == (3, 1)
-    assert LlavaNext().text_around("image", 0, Size(1, 1)) == (0, 0)
+    assert Qwen3VL().text_around("video", 12, 32, size) == (8, 1)
+    assert Qwen3VL().text_around("video", 31, 32, size) == (8, 2)
+    assert KimiVL().text_around("image", 0, 1, Size(1, 1)) == (3, 1)
+    assert KimiK25().text_around("video", 0, 1, Size(1, 1, frames=4)) == (10, 1)
+    assert LlavaNext().text_around("image", 0, 1, Size(1, 1)) == (0, 0)
+
+
+def test_markup_of_a_whole_video() -> None:
+    """Five frames at 2 a second are at 0.25, 1.25 and 2.0 s: 3 x (7 + 1) tokens and the outer pair."""
+    around = [Qwen3VL().text_around("video", run, 3, Size(1, 1, frames=5)) for run in range(3)]
+    assert sum(map(sum, around)) == 3 * 8 + 2
+
+
+def test_times_of_sampled_frames() -> None:
+    """Eight frames of 300, 30 a second, are frames 0, 43, 85, 128, 171, 214, 256 and 299.
+
+    Patches are at 0.7, 3.5, 6.4 and 9.2 s, and not at 0.0 s to 0.2 s as eight frames in a row would be.
+    """
+    size = Size(1, 1, frames=8, fps=30.0, source_frames=300)
+    assert [round(frame_time(size, frame) * 30) for frame in range(8)] == [0, 43, 85, 128, 171, 214, 256, 299]
+    # `<10.1 seconds>` has one character more: of 600 frames the last patch is at 18.5 s.
+    long = size._replace(source_frames=600)
+    family = Qwen3VL(outer_markers=0)
+    assert [family.text_around("video", run, 4, size)[0] for run in range(4)] == [7, 7, 7, 7]
+    assert [family.text_around("video", run, 4, long)[0] for run in range(4)] == [7, 7, 8, 8]
+
+
+def test_no_line_break_after_the_last_internvl_frame() -> None:
+    """Frames are joined by line breaks: `Frame1: <img>...</img>` is 5 tokens before and 1 after."""
+    assert InternVL().text_around("video", 0, 2, Size(1, 1, frames=2)) == (5, 2)
+    assert InternVL().text_around("video", 1, 2, Size(1, 1, frames=2)) == (5, 1)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)

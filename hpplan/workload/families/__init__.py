@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.workload.families.custom import Custom
 from hpplan.workload.families.internvl import InternVL
+from hpplan.workload.families.kimi_k25 import KimiK25
 from hpplan.workload.families.kimi_vl import KimiVL
 from hpplan.workload.families.llava_next import LlavaNext
 from hpplan.workload.families.qwen2_5_vl import Qwen25VL
@@ -25,6 +26,7 @@ FAMILIES: tuple[type[Family], ...] = (
     InternVL,
     LlavaNext,
     KimiVL,
+    KimiK25,
     Custom,
 )
 """Every family, in the order in which `--help` lists them."""

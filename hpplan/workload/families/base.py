@@ -18,12 +18,17 @@ Runs = tuple[int, ...]
 
 
 class Size(NamedTuple):
-    """An image in pixels, or `frames` of a video with `fps` of them a second."""
+    """An image in pixels, or `frames` of a video with `fps` of them a second.
+
+    Where the processor took the frames from a longer video, `source_frames`
+    and `fps` are those of that one.
+    """
 
     width: int
     height: int
     frames: int = 1
     fps: float = 2.0
+    source_frames: int | None = None
 
     def __str__(self) -> str:
         """Spell the size the way messages do."""
@@ -86,18 +91,32 @@ class Family:
         """Return the rows of an image or video of a size in pixels, as the processor resizes it."""
         raise NotImplementedError
 
-    def text_around(self, kind: Kind, run: int, size: Size) -> tuple[int, int]:
-        """Return how many tokens of markup stand before and after run number `run`.
+    def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
+        """Return how many tokens of markup stand before and after run number `run` of `runs`.
 
         Used where only sizes are known, to work out where tokens would be.
         """
-        del kind, run, size
+        del kind, run, runs, size
         return 0, 0
 
     @classmethod
     def options(cls) -> dict[str, type]:
         """Return the name and type of every option."""
         return {field.name: type(field.default) for field in fields(cls)}
+
+
+def frame_time(size: Size, frame: int) -> float:
+    """Return the second at which a frame of a video is shown.
+
+    Of a longer video processors take frames at even distances, the first and
+    the last among them, rounded to whole frames with halves to even.
+
+    >>> [frame_time(Size(1, 1, frames=3, fps=10.0, source_frames=8), frame) for frame in range(3)]
+    [0.0, 0.4, 0.7]
+    """
+    if size.source_frames is None or size.frames == 1:
+        return frame / size.fps
+    return round(frame * (size.source_frames - 1) / (size.frames - 1)) / size.fps
 
 
 def padded_frames(frames: int, temporal_patch: int) -> int:

@@ -72,12 +72,12 @@ class InternVL(Family):
                 best, nearest = (columns, rows), difference
         return best
 
-    def text_around(self, kind: Kind, run: int, size: Size) -> tuple[int, int]:
-        """Count `<img>` and `</img>`; in a video also `Frame12: ` before, and a line break after."""
+    def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
+        """Count `<img>` and `</img>`; in a video also `Frame12: ` before, and a line break between frames."""
         del size
         if kind == "image":
             return 1, 1
-        return len(("Frame", ":", " ")) + len(str(run + 1)) + 1, 2
+        return len(("Frame", ":", " ")) + len(str(run + 1)) + 1, 1 if run == runs - 1 else 2
 
 
 @cache

@@ -52,7 +52,7 @@ class KimiVL(Family):
             )
         return self.from_grid(kind, tuple(-(-side // step) * self.merge_size for side in (height, width)))
 
-    def text_around(self, kind: Kind, run: int, size: Size) -> tuple[int, int]:
+    def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Count `<|media_start|>`, `image` and `<|media_content|>` before, `<|media_end|>` after."""
-        del kind, run, size
+        del kind, run, runs, size
         return 3, 1

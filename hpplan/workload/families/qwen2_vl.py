@@ -66,7 +66,7 @@ class Qwen2VL(Family):
         )
         return smart_resize(size.height, size.width, self.patch_size * self.merge_size, *bounds)
 
-    def text_around(self, kind: Kind, run: int, size: Size) -> tuple[int, int]:
+    def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Count `<|vision_start|>` (151652) before and `<|vision_end|>` (151653) after."""
-        del kind, run, size
+        del kind, run, runs, size
         return 1, 1

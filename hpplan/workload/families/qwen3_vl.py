@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from hpplan.workload.families.base import Kind, Runs, Size, merged_rows
+from hpplan.wording import plural
+from hpplan.workload.families.base import Kind, Runs, Size, frame_time, merged_rows
 from hpplan.workload.families.qwen2_vl import Qwen2VL
 from hpplan.workload.families.resize import smart_resize
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,15 @@ class Qwen3VL(Qwen2VL):
     """Of all frames together."""
     video_max_pixels: int = 24576 * 32 * 32
     """Of all frames together."""
+    cap_pixels_per_frame: int = 0
+    """1: a frame has its share of `video_max_pixels`, and `max_video_tokens` rows, as in qwen-vl-utils."""
+    max_video_tokens: int = 768
+    """Rows of a frame where pixels per frame are capped."""
+    outer_markers: int = 1
+    """1: a pair of markers stays around the whole video, as since transformers 5; 0: as before."""
+
+    least: ClassVar[Mapping[str, int]] = {**Qwen2VL.least, "cap_pixels_per_frame": 0, "outer_markers": 0}
+    most: ClassVar[Mapping[str, int]] = {"cap_pixels_per_frame": 1, "outer_markers": 1}
 
     def from_grid(self, kind: Kind, grid: tuple[int, ...]) -> Runs:
         """Return one run for an image, and a run for each step of a video."""
@@ -45,7 +58,16 @@ class Qwen3VL(Qwen2VL):
         """Bound an image by its area and a video by its volume."""
         if kind == "image":
             return super().resized(kind, size)
+        if size.frames < self.temporal_patch:
+            raise ValueError(
+                f"a video of {plural(size.frames, 'frame')} is shorter than the temporal patch of "
+                f"{self.temporal_patch}, and the processor refuses it"
+            )
         factor = self.patch_size * self.merge_size
+        most = self.video_max_pixels
+        if self.cap_pixels_per_frame:
+            share = min(self.max_video_tokens * factor**2, self.video_max_pixels // size.frames)
+            most = max(share, int(self.video_min_pixels * 1.05)) * size.frames
         enlarge = max(1.0, factor / size.height, factor / size.width)
         # The processor rounds halves to even here, though it always pads to a full patch later.
         steps = max(1, round(size.frames / self.temporal_patch)) * self.temporal_patch
@@ -54,15 +76,21 @@ class Qwen3VL(Qwen2VL):
             int(size.width * enlarge),
             factor,
             self.video_min_pixels,
-            self.video_max_pixels,
+            most,
             frames=size.frames,
             steps=steps,
         )
 
-    def text_around(self, kind: Kind, run: int, size: Size) -> tuple[int, int]:
-        """Count the vision markers and, in a video, `<12.5 seconds>`: a token a character of the number."""
+    def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
+        """Count the vision markers and, in a video, `<12.5 seconds>`: a token a character of the number.
+
+        The time is the mean of those of the first and the last frame of a
+        temporal patch, the last one of a video repeated until that is full.
+        """
         if kind == "image":
             return 1, 1
-        middle = run * self.temporal_patch + (self.temporal_patch - 1) / 2
-        number = f"{middle / size.fps:.1f}"
-        return len(number) + len(("<", " seconds", ">")) + 1, 1
+        ends = (run * self.temporal_patch, (run + 1) * self.temporal_patch - 1)
+        first, last = (frame_time(size, min(frame, size.frames - 1)) for frame in ends)
+        number = f"{(first + last) / 2:.1f}"
+        before = len(number) + len(("<", " seconds", ">")) + 1
+        return before + self.outer_markers * (run == 0), 1 + self.outer_markers * (run == runs - 1)
