@@ -6,8 +6,11 @@ place's path when a report is rendered (`hpplan.documents.source`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Severity = Literal["error", "warning", "info"]
 """How much a finding matters; only errors change the exit status by default."""
@@ -114,6 +117,11 @@ class Diagnostic:
     def level(self) -> Severity:
         """The severity in force."""
         return self.severity or self.code.severity
+
+
+def as_errors(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return findings with the warnings among them as errors."""
+    return [replace(item, severity="error") if item.level == "warning" else item for item in findings]
 
 
 def show_path(path: Path) -> str:

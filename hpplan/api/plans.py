@@ -102,7 +102,7 @@ def normalize(
         rules,
         load_strategies(rules=rules) if strategies is None else strategies,
         model_type=model_type,
-        passes=pipeline.PASSES if passes is None else pipeline.passes_named(passes),
+        passes=pipeline.passes_named(passes),
         after=after,
     )
     made = with_record(plan, normalized) if record else without_record(normalized.plan)

@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.inputs import INPUT, PATH, RuleInputs, note_warnings, rule_options
+from hpplan.cli.inputs import note_warnings, read_rules
+from hpplan.cli.options import INPUT, PATH, Command, rule_options
 from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
 from hpplan.cli.route_inputs import routes_of_plan
 from hpplan.cli.routing_options import RouteOptions, routing_options
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
-    from hpplan.documents.reader import Document
-    from hpplan.passes.pipeline import Normalized
-    from hpplan.plan.model import Plan
-    from hpplan.plan.settings import Settings
-    from hpplan.routing.routes import RoutingTable
 
 
-@click.command("compile", short_help="Emit the normalized plan and its routing table.")
+@click.command("compile", cls=Command, short_help="Emit the normalized plan and its routing table.")
 @click.argument("path", type=INPUT, metavar="PLAN")
 @rule_options
 @routing_options
@@ -52,9 +48,11 @@ def command(
     of --mesh into parallel_dims, with a warning. A mesh with other active axes
     than the plan's, or with another sp, needs another plan.
     """
+    from hpplan.api.documents import document_text
+    from hpplan.api.plans import load_plan, normalize
     from hpplan.documents.reader import read_document
     from hpplan.errors import Failures, InvalidOption
-    from hpplan.passes.record import with_record, without_record
+    from hpplan.passes.normalized_file import NormalizedFile
     from hpplan.reports.changes.table import summarize
     from hpplan.reports.route.view import RouteView
     from hpplan.routing.agreeing_plan import agreeing_plan, check_mesh
@@ -76,7 +74,13 @@ def command(
     output.configurations.check([path])
     failures = Failures()
     with failures:
-        before, normalized = _normalized(output, document, settings)
+        before = load_plan(document)
+        normalized = normalize(
+            before,
+            *read_rules(output, settings.rules, settings.strategies),
+            model_type=settings.model_type,
+            record=not settings.bare,
+        )
     with failures:
         table = routes_of_plan(output, path, document, routing)
     failures.settle()
@@ -85,9 +89,8 @@ def command(
         raise InvalidOption(refused)
     view = RouteView(table, "")
     note_warnings(output, [*normalized.warnings, *view.warnings], strict=settings.strict)
-    plan = without_record(normalized.plan) if settings.bare else with_record(before, normalized)
     plan, warning = agreeing_plan(
-        plan,
+        normalized.plan,
         table,
         other_mesh=routing.mesh_text is not None,
         other_workload=routing.replaces_workload,
@@ -96,7 +99,9 @@ def command(
         raise click.UsageError(warning)
     if warning:
         output.note(f"Warning: {warning}.")
-    _write(output, folder, names, document, plan, table)
+    made = NormalizedFile(path, names[0], before, normalized._replace(plan=plan), document.source)
+    texts = (made.canonical(None, names[0]), document_text(table, "json"))
+    output.write_files(zip(names, texts, strict=True), folder)
     traffic = view.traffic
     output.result(f"{names[0]}: {summarize(normalized.changes)}")
     routes = (
@@ -105,32 +110,3 @@ def command(
     )
     output.result(output.screen().folded("", routes))
     return 0
-
-
-def _normalized(
-    output: Output,
-    document: Document,
-    settings: Settings,
-) -> tuple[Plan, Normalized]:
-    from hpplan.passes.pipeline import normalize
-    from hpplan.plan.model import load_plan
-
-    plan = load_plan(document)
-    inputs = RuleInputs(output, settings.rules, settings.strategies)
-    return plan, normalize(plan, inputs.rules(plan), inputs.strategies, model_type=settings.model_type)
-
-
-def _write(
-    output: Output, folder: str, names: list[str], document: Document, plan: Plan, table: RoutingTable
-) -> None:
-    from hpplan.documents.schema_reference import moved_fields, moved_header
-    from hpplan.documents.writer import dump_json, dump_yaml
-    from hpplan.plan.model import KEY_ORDER
-    from hpplan.routing.routes_writer import routes_to_data
-
-    source = document.source
-    data = moved_fields(plan.data, source.name, names[0])
-    header = moved_header(source.header, source.name, names[0])
-    plan_text = dump_json(data) if source.own_format == "json" else dump_yaml(data, KEY_ORDER, header)
-    routes_text = dump_json(routes_to_data(table))
-    output.write_files(zip(names, (plan_text, routes_text), strict=True), folder)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.inputs import INPUT, PATH
+from hpplan.cli.options import INPUT, PATH
 from hpplan.cli.overwriting import refuse_overwriting
 from hpplan.cli.route_inputs import read_routes
 from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options

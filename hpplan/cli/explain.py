@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hpplan.cli.completion import complete_code_or_file
-from hpplan.cli.inputs import INPUT, rule_options
+from hpplan.cli.inputs import read_rules
+from hpplan.cli.options import INPUT, Command, format_option, rule_options
 from hpplan.cli.overwriting import only_one_standard_input
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from hpplan.inspection.subject import Subject
 
 
-@click.command("explain", short_help="Explain a code, a plan, or one module of a plan; list all codes.")
+@click.command(
+    "explain", cls=Command, short_help="Explain a code, a plan, or one module of a plan; list all codes."
+)
 @click.argument("subject", required=False, metavar="CODE|PLAN", shell_complete=complete_code_or_file)
 @click.argument("fqn", required=False)
 @rule_options
@@ -29,9 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--all", "all_codes", is_flag=True, help="List every code, with its severity and what it finds."
 )
-@click.option(
-    "--format", "format_name", type=click.Choice(["text", "json"]), help="Format of codes. Default: text."
-)
+@format_option("Format of codes. Default: text.", "text", "json")
 @click.pass_obj
 def command(
     output: Output,
@@ -111,11 +112,11 @@ def _subject(
     model_type: str | None,
     mesh_text: str | None,
 ) -> Subject:
-    from hpplan.cli.inputs import RuleInputs
     from hpplan.documents.reader import read_document
     from hpplan.errors import Failures, UnusableRequest
     from hpplan.inspection.subject import Subject
     from hpplan.plan.model import load_plan
+    from hpplan.plan.rules import rules_of_plan
     from hpplan.routing.mesh import parse_mesh
     from hpplan.validation.kinds import take
 
@@ -133,9 +134,9 @@ def _subject(
         plan = load_plan(document)
         output.configurations.check([path])
     with failures:
-        inputs = RuleInputs(output, settings.rules, settings.strategies)
+        rules, strategies = read_rules(output, settings.rules, settings.strategies)
     failures.settle()
-    return Subject(plan, inputs.rules(plan), inputs.strategies, settings.model_type, mesh)
+    return Subject(plan, rules or rules_of_plan(plan), strategies, settings.model_type, mesh)
 
 
 def _no_such_code(text: str) -> str | None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hpplan.cli.inputs import INPUT, PATH
-from hpplan.cli.model_inputs import read_model_config
+from hpplan.cli.inputs import read_model
+from hpplan.cli.options import INPUT, PATH, Command, format_option, output_option
 from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
 
 if TYPE_CHECKING:
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from hpplan.cli.output import Output
     from hpplan.documents.source import Format
+    from hpplan.errors import InvalidInput
     from hpplan.models.facts import ModelFacts
     from hpplan.models.freeze import Frozen
-    from hpplan.plan.model import Plan
     from hpplan.routing.mesh import Mesh
 
 DEFAULT_MESH = "tp=2,sp"
 """The smallest mesh on which every split of a dense model shows."""
 
 
-@click.command("freeze", short_help="Write the frozen plan of a Hugging Face model.")
+@click.command("freeze", cls=Command, short_help="Write the frozen plan of a Hugging Face model.")
 @click.argument("path", type=INPUT, metavar="CONFIG")
 @click.option(
     "--mesh",
@@ -53,13 +53,8 @@ DEFAULT_MESH = "tp=2,sp"
     metavar="FILE",
     help="Strategies for --rules-out that join the others and win.",
 )
-@click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write the plan to FILE.")
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(["yaml", "json"]),
-    help="Default: by the name of FILE, else YAML.",
-)
+@output_option("Write the plan to FILE.")
+@format_option("Default: by the name of FILE, else YAML.")
 @click.pass_obj
 def command(
     output: Output,
@@ -79,37 +74,33 @@ def command(
     comes with it. What transformers has no rule for is in no entry: it is listed
     under `not_covered` and on standard error. Needs the extra `models`.
     """
-    from hpplan.cli.inputs import RuleInputs
+    from hpplan.api.documents import document_text
+    from hpplan.api.plans import freeze, load_strategies
     from hpplan.diagnostics import Place
     from hpplan.documents.source import format_of_name
-    from hpplan.documents.writer import dump_json, dump_yaml
-    from hpplan.models.describe import facts_of
+    from hpplan.errors import InvalidInput
     from hpplan.models.expert_rules import expert_rules
-    from hpplan.models.freeze import freeze
-    from hpplan.plan.model import KEY_ORDER, Plan
-    from hpplan.plan.rules import RULES_KEY_ORDER
+    from hpplan.plan.model import Plan
     from hpplan.routing.mesh import parse_mesh
 
     only_one_standard_input((path, strategies_file))
     _check_targets(path, output_file, rules_target, strategies_file)
     mesh = parse_mesh(mesh_text or DEFAULT_MESH)
-    strategies = RuleInputs(output, None, strategies_file).strategies
-    configuration = read_model_config(output, path, "hpplan freeze")
-    model = facts_of(configuration)
-    frozen = freeze(model, mesh, configuration.place, gather_logits=gather_logits)
+    strategies = load_strategies(strategies_file, sources=output.sources)
+    model = read_model(output, path, "hpplan freeze")
+    try:
+        frozen = freeze(model, mesh, gather_logits=gather_logits)
+    except InvalidInput as failure:
+        raise _at_mesh(failure, mesh_text or DEFAULT_MESH) from None
     plan = Plan(frozen.data, Place(output_file or "-"))
-    _refuse_uneven(model, plan, mesh, mesh_text or DEFAULT_MESH)
     rules, without = expert_rules(plan, strategies)
-    texts = {output_file or "-": (frozen.data, KEY_ORDER, format_name)}
+    format_name = format_name or format_of_name(output_file or "-") or "yaml"
+    texts = {output_file or "-": document_text(plan, format_name)}
     if rules_target is not None:
-        texts[rules_target] = (rules, RULES_KEY_ORDER, None)
-    written = {}
-    for target, (data, order, wanted) in texts.items():
-        as_json = (wanted or format_of_name(target)) == "json"
-        written[target] = dump_json(data) if as_json else dump_yaml(data, order)
-    output.write_files((target, text) for target, text in written.items() if target != "-")
-    if "-" in written:
-        output.result(written["-"])
+        texts[rules_target] = document_text(rules, format_of_name(rules_target) or "yaml")
+    output.write_files((target, text) for target, text in texts.items() if target != "-")
+    if "-" in texts:
+        output.result(texts["-"])
     for note in _notes(model, frozen, mesh, without, default_mesh=mesh_text is None):
         output.conclude(f"Note: {note}.")
 
@@ -125,21 +116,21 @@ def _check_targets(
         refuse_overwriting([target], (path_of(path), strategies_file), option)
 
 
-def _refuse_uneven(model: ModelFacts, plan: Plan, mesh: Mesh, mesh_text: str) -> None:
-    """Refuse a mesh that cuts a parameter into unequal parts; what is alike in all layers is said once."""
+def _at_mesh(failure: InvalidInput, mesh_text: str) -> InvalidInput:
+    """Return a failure whose findings about unequal parts stand at the axis that makes them."""
     from dataclasses import replace
 
-    from hpplan.checks.uneven_dimension import findings
+    from hpplan.checks.uneven_dimension import UNEVEN_DIMENSION
     from hpplan.diagnostics import Place
     from hpplan.errors import InvalidOption
 
-    sizes = {**mesh.axes, "ep": mesh.ep}
-    found = []
-    for item in findings(model, plan, sizes):
+    if any(item.code is not UNEVEN_DIMENSION for item in failure.diagnostics):
+        return failure
+    moved = []
+    for item in failure.diagnostics:
         column = next(iter(re.finditer(rf"\b{item.place.path[-1]}\s*=\s*", mesh_text))).end() + 1
-        found.append(replace(item, place=Place("--mesh", position=(1, column))))
-    if found:
-        raise InvalidOption(found)
+        moved.append(replace(item, place=Place("--mesh", position=(1, column))))
+    return InvalidOption(moved)
 
 
 def _notes(

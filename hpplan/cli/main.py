@@ -135,7 +135,7 @@ def refuse_repeated(ctx: click.Context, args: list[str]) -> None:
 @click.pass_obj
 def cli(output: Output, color: str, config: str | None, *, no_config: bool) -> None:
     """Compile, check, preview and run distributed-training plans."""
-    from hpplan.cli.configuration import Configurations
+    from hpplan.validation.configurations import Configurations
 
     if config is not None and no_config:
         raise click.UsageError(

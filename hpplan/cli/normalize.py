@@ -5,35 +5,64 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from hpplan.cli.completion import complete_passes
-from hpplan.cli.found import Found, found_options
-from hpplan.cli.inputs import PATH, RuleInputs, as_errors, note_warnings, rule_options
-from hpplan.cli.normalize_run import Run, canonical_text
+from hpplan.cli.inputs import note_warnings, plan_paths, read_rules
+from hpplan.cli.options import PATH, Command, format_option, named_options, output_option, rule_options
 from hpplan.cli.overwriting import is_standard_input, only_one_standard_input, refuse_overwriting
 from hpplan.documents.disk.descriptors import descriptor_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from hpplan.cli.normalize_run import Put
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Diagnostic
-    from hpplan.documents.source import Format, Source
+    from hpplan.documents.source import Format
     from hpplan.errors import Failures
+    from hpplan.passes.normalized_file import FileText, NormalizedFile
     from hpplan.passes.pipeline import Pass
     from hpplan.plan.model import Plan
     from hpplan.validation.configuration import Configuration
+    from hpplan.validation.named_documents import NamedDocuments
 
 
-@click.command("normalize", short_help="Run the passes over plans and emit the normalized plans.")
+class _Options(NamedTuple):
+    rules_file: str | None
+    strategies_file: str | None
+    model_type: str | None
+    output_file: str | None
+    format_name: Format | None
+    pass_names: str | None
+    print_after: tuple[str, ...]
+    skip_foreign: bool
+    show_skipped: bool
+    write: bool
+    canonical: bool
+    check: bool
+    diff: bool
+    changes: bool
+    bare: bool
+    strict: bool
+
+    @property
+    def writes_nothing(self) -> bool:
+        return self.check or self.diff
+
+    def refuse_several(self, plans: int) -> None:
+        if plans > 1 and self.output_file is not None:
+            raise click.UsageError("-o names one file for several plans; use -w, or one call for each plan")
+        if plans > 1 and not (self.write or self.writes_nothing or self.changes):
+            raise click.UsageError("several plans need -w, --check, --diff or --changes")
+
+
+@click.command(
+    "normalize", cls=Command, short_help="Run the passes over plans and emit the normalized plans."
+)
 @click.argument("plans", nargs=-1, type=PATH, metavar="[PLAN]...")
 @rule_options
-@found_options("plans")
-@click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
+@named_options("plans")
+@output_option()
 @click.option(
     "-w",
     "--write",
@@ -45,12 +74,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="With -w, --check and --diff: the whole file in hpplan's own form, as -o writes it.",
 )
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(["yaml", "json"]),
-    help="Format to write. Default: by the name of FILE with -o, else the plan's own.",
-)
+@format_option("Format to write. Default: by the name of FILE with -o, else the plan's own.")
 @click.option(
     "--check",
     is_flag=True,
@@ -77,27 +101,7 @@ if TYPE_CHECKING:
 @click.option("--bare", is_flag=True, help="Leave out the normalization record.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.pass_obj
-def command(
-    output: Output,
-    plans: tuple[str, ...],
-    rules_file: str | None,
-    strategies_file: str | None,
-    model_type: str | None,
-    output_file: str | None,
-    format_name: Format | None,
-    pass_names: str | None,
-    print_after: tuple[str, ...],
-    *,
-    skip_foreign: bool,
-    show_skipped: bool,
-    write: bool,
-    canonical: bool,
-    check: bool,
-    diff: bool,
-    changes: bool,
-    bare: bool,
-    strict: bool,
-) -> int:
+def command(output: Output, /, plans: tuple[str, ...], **options: Any) -> int:  # noqa: ANN401 - the fields of _Options
     """Run ep-strip, external-state-strip and shared-class-mark over plans.
 
     The normalized plan goes to standard output, or where -o or --write say.
@@ -111,267 +115,219 @@ def command(
     """
     from hpplan.documents.disk.folder import distinct
     from hpplan.documents.source import format_of_name
+    from hpplan.validation.named_documents import NamedDocuments
 
-    several = write or check or diff or changes
-    if not skip_foreign:
-        _refuse_several(len(plans), output_file, several=several)
-    found = Found(
+    asked = _Options(**options)
+    if not asked.skip_foreign:
+        asked.refuse_several(len(plans))
+    documents = NamedDocuments(
         output.sources,
         "hpplan normalize",
         ("plan",),
-        output.complain,
-        skip_foreign=skip_foreign,
-        show_skipped=show_skipped,
+        skip_foreign=asked.skip_foreign,
+        show_skipped=output.complain if asked.show_skipped else None,
     )
-    configurations = output.configurations
-    paths, whole = configurations.paths(found, plans, "PLAN...")
-    paths = distinct(configurations.source_of(path) for path in paths)
-    _check_options(
-        paths, rules_file, strategies_file, output_file, write=write, check=check, diff=diff, changes=changes
-    )
-    passes = _chosen_passes(pass_names)
-    shown = _shown_passes(print_after, passes)
-    given = {
-        "rules": rules_file,
-        "strategies": strategies_file,
-        "model_type": model_type,
-        "bare": bare,
-        "strict": strict,
-    }
-    runs = _run(output, found, paths, given, passes, shown, whole)
-    if not (check or diff or (changes and not write and output_file is None)):
-        found.failures.settle()
-    _refuse_several(len(runs), output_file, several=several)
-    target_format = format_name or (format_of_name(output_file) if output_file is not None else None)
-    if check or diff:
-        status = _compare(
-            output, found.failures, runs, output_file, target_format, canonical=canonical, diff=diff
-        )
-        output.settle(found.failures)
+    paths, whole = plan_paths(output, documents, plans, "PLAN...")
+    paths = distinct(output.configurations.source_of(path) for path in paths)
+    _check_options(paths, asked)
+    made = _normalize(output, documents, paths, asked, whole)
+    failures, output_file = documents.failures, asked.output_file
+    if not (asked.writes_nothing or (asked.changes and not asked.write and output_file is None)):
+        failures.settle()
+    asked.refuse_several(len(made))
+    format_name = asked.format_name or (None if output_file is None else format_of_name(output_file))
+    if asked.writes_nothing:
+        status = _compare(output, failures, made, asked, format_name)
+        output.settle(failures)
         return status
-    if write:
-        _write(output, [(run, run.target, run.written(format_name, canonical=canonical)) for run in runs])
-    elif output_file not in {None, "-"}:
-        target = str(output_file)
-        _write(output, [(run, target, run.anew(target_format, target)) for run in runs])
-    elif runs and not changes:
-        output.result(runs[0].text(target_format))
-    if changes:
-        _show_changes(output, runs, as_json=format_name == "json")
-    output.settle(found.failures)
+    if asked.write:
+        texts = [(one.target, one.written(asked.format_name, canonical=asked.canonical)) for one in made]
+        _write(output, made, texts)
+    elif output_file is not None and output_file != "-":
+        _write(output, made, [(output_file, one.anew(format_name, output_file)) for one in made])
+    elif made and not asked.changes:
+        output.result(made[0].canonical(format_name))
+    if asked.changes:
+        _show_changes(output, made, as_json=asked.format_name == "json")
+    output.settle(failures)
     return 0
 
 
-def _run(
+def _normalize(
     output: Output,
-    found: Found,
+    documents: NamedDocuments,
     paths: list[str],
-    given: Mapping[str, Any],
-    passes: tuple[Pass, ...],
-    shown: frozenset[str],
+    asked: _Options,
     whole: Configuration | None,
-) -> list[Run]:
+) -> list[NormalizedFile]:
     """Normalize every plan before anything is written; what is wrong with any goes into the failures."""
+    from hpplan.api.documents import document_text
+    from hpplan.api.plans import load_plan, normalize
+    from hpplan.diagnostics import as_errors
     from hpplan.errors import InvalidInput
-    from hpplan.passes.pipeline import normalize
-    from hpplan.passes.record import with_record, without_record
-    from hpplan.plan.model import load_plan
+    from hpplan.passes.normalized_file import NormalizedFile
+    from hpplan.passes.pipeline import passes_named
+
+    passes = None if asked.pass_names is None else [name.strip() for name in asked.pass_names.split(",")]
+    shown = _shown_passes(asked.print_after, passes_named(passes))
 
     def show(step: Pass, plan: Plan) -> None:
         if step.name in shown:
-            output.note(f"# after {step.name}\n{canonical_text(plan.data, plan.place, 'yaml')}")
+            output.note(f"# after {step.name}\n{document_text(plan)}")
 
-    @cache
-    def inputs_of(rules_file: str | None, strategies_file: str | None) -> RuleInputs:
-        return RuleInputs(output, rules_file, strategies_file)
-
-    with found.failures:
-        inputs_of(given["rules"], given["strategies"])
-    runs: list[Run] = []
+    rules_of = cache(lambda rules, strategies: read_rules(output, rules, strategies))
+    with documents.failures:
+        rules_of(asked.rules_file, asked.strategies_file)
+    made: list[NormalizedFile] = []
     warnings: list[Diagnostic] = []
     for path in paths:
-        with found.failures:
-            document = found.read(path)
+        with documents.failures:
+            document = documents.read(path)
             if document is None:
                 continue
             plan = load_plan(document)
             output.configurations.check([path])
-            settings = output.configurations.settings(path).under(**given)
-            inputs = inputs_of(settings.rules, settings.strategies)
+            settings = output.configurations.settings(path).under(
+                rules=asked.rules_file,
+                strategies=asked.strategies_file,
+                model_type=asked.model_type,
+                bare=asked.bare,
+                strict=asked.strict,
+            )
             normalized = normalize(
                 plan,
-                inputs.rules(plan),
-                inputs.strategies,
+                *rules_of(settings.rules, settings.strategies),
                 model_type=settings.model_type,
                 passes=passes,
+                record=not settings.bare,
                 after=show if shown else None,
             )
-            after = without_record(normalized.plan) if settings.bare else with_record(plan, normalized)
-            runs.append(Run(path, settings.normalized or path, plan, after, normalized, document.source))
+            made.append(NormalizedFile(path, settings.normalized or path, plan, normalized, document.source))
             errors = [item for item in normalized.warnings if settings.strict and item.level == "warning"]
             warnings += (item for item in normalized.warnings if item not in errors)
             if errors:
                 raise InvalidInput(as_errors(errors))
-    found.check()
-    with found.failures:
-        output.configurations.check([run.path for run in runs], whole)
+    documents.check()
+    with documents.failures:
+        output.configurations.check([one.path for one in made], whole)
     # Several plans may share one rules file, and then each of them finds the same fault in it.
     note_warnings(output, dict.fromkeys(warnings))
-    return runs
+    return made
 
 
-def _refuse_several(count: int, output_file: str | None, *, several: bool) -> None:
-    if count > 1 and output_file is not None:
-        raise click.UsageError("-o names one file for several plans; use -w, or one call for each plan")
-    if count > 1 and not several:
-        raise click.UsageError("several plans need -w, --check, --diff or --changes")
-
-
-def _check_options(
-    plans: list[str],
-    rules_file: str | None,
-    strategies_file: str | None,
-    output_file: str | None,
-    *,
-    write: bool,
-    check: bool,
-    diff: bool,
-    changes: bool,
-) -> None:
-    only_one_standard_input((*plans, rules_file, strategies_file))
-    if not (check or diff):
-        refuse_overwriting([output_file], (rules_file, strategies_file))
-    if write and output_file is not None:
+def _check_options(plans: list[str], asked: _Options) -> None:
+    rules = (asked.rules_file, asked.strategies_file)
+    only_one_standard_input((*plans, *rules))
+    if asked.writes_nothing:
+        if asked.write:
+            raise click.UsageError("--check and --diff write nothing; leave out -w")
+        if asked.changes:
+            raise click.UsageError("--changes and --check or --diff are two answers; ask for one of them")
+        if asked.output_file == "-":
+            raise click.UsageError("--check and --diff compare with a file; '-' is none")
+        return
+    refuse_overwriting([asked.output_file], rules)
+    if not asked.write:
+        return
+    if asked.output_file is not None:
         raise click.UsageError("-w writes each plan to its own file, and -o names another; give one of them")
-    if write and (check or diff):
-        raise click.UsageError("--check and --diff write nothing; leave out -w")
     streams = [path for path in plans if path == "-" or descriptor_of(path) is not None]
-    if write and streams:
+    if streams:
         what = "standard input" if is_standard_input(streams[0]) else "an open stream"
         raise click.UsageError(f"{what} ('{streams[0]}') has no file to write to; leave out -w")
-    if write and any(os.path.exists(path) and not os.path.isfile(path) for path in plans):  # noqa: PTH110, PTH113 - pathlib takes longer to import
+    if any(os.path.exists(path) and not os.path.isfile(path) for path in plans):  # noqa: PTH110, PTH113 - pathlib takes longer to import
         raise click.UsageError("-w replaces regular files, and one of the plans is none")
-    if changes and (check or diff):
-        raise click.UsageError("--changes and --check or --diff are two answers; ask for one of them")
-    if output_file == "-" and (check or diff):
-        raise click.UsageError("--check and --diff compare with a file; '-' is none")
 
 
-def _chosen_passes(names: str | None) -> tuple[Pass, ...]:
-    from hpplan.passes.pipeline import PASSES
-
-    if names is None:
-        return PASSES
-    wanted = [name.strip() for name in names.split(",")]
-    _refuse_unknown(wanted, PASSES, "--passes")
-    return tuple(step for step in PASSES if step.name in wanted)
-
-
-def _shown_passes(names: tuple[str, ...], passes: tuple[Pass, ...]) -> frozenset[str]:
-    if "all" in names:
-        return frozenset(step.name for step in passes)
-    _refuse_unknown(names, passes, "--print-after")
-    return frozenset(names)
-
-
-def _refuse_unknown(names: Sequence[str], passes: tuple[Pass, ...], option: str) -> None:
+def _shown_passes(names: tuple[str, ...], passes: tuple[Pass, ...]) -> set[str]:
     known = [step.name for step in passes]
     for name in names:
-        if name not in known:
-            run = "the passes that run are" if option == "--print-after" else "the passes are"
-            raise click.BadParameter(
-                f"'{name}' is no pass here; {run} {', '.join(known)}", param_hint=f"'{option}'"
-            )
+        if name not in {*known, "all"}:
+            message = f"'{name}' is no pass here; the passes that run are {', '.join(known)}"
+            raise click.BadParameter(message, param_hint="'--print-after'")
+    return set(known if "all" in names else names)
 
 
-def _write(output: Output, writes: list[tuple[Run, str, Put]]) -> None:
-    """Write the text of each run to its target, or none of them."""
+def _write(output: Output, made: list[NormalizedFile], texts: list[tuple[str, FileText]]) -> None:
+    """Write the text of each plan to its target, or none of them."""
     from hpplan.reports.changes.table import summarize
 
-    texts = [(target, put.text) for _, target, put in writes]
-    changed = output.write_files(texts, replaced=[run.path for run, _, _ in writes])
-    for (run, target, put), written in zip(writes, changed, strict=True):
-        for note in put.notes if written else ():
+    changed = output.write_files(
+        ((target, text.text) for target, text in texts), replaced=[one.path for one in made]
+    )
+    for one, (target, text), written in zip(made, texts, changed, strict=True):
+        for note in text.notes if written else ():
             output.complain(f"{target}: {note}")
-        if run.normalized.changes:
-            said = summarize(run.normalized.changes)
+        if one.normalized.changes:
+            said = summarize(one.normalized.changes)
         else:
-            said = f"{put.how}, nothing to strip or mark" if written else "already normalized"
+            said = f"{text.how}, nothing to strip or mark" if written else "already normalized"
         output.complain(f"{target}: {said}")
 
 
 def _compare(
     output: Output,
     failures: Failures,
-    runs: list[Run],
-    output_file: str | None,
+    made: list[NormalizedFile],
+    asked: _Options,
     format_name: Format | None,
-    *,
-    canonical: bool,
-    diff: bool,
 ) -> int:
     """Compare each normalized plan with the file it would go to; return the status."""
+    from hpplan.api.plans import load_plan
     from hpplan.documents.reader import read_document
-    from hpplan.plan.model import load_plan
+    from hpplan.reports.changes.unified_diff import render
     from hpplan.validation.kinds import take
 
-    status = 0
-    for run in runs:
+    status, color = 0, output.use_color(sys.stdout)
+    for one in made:
         with failures:
-            source, base = run.source, run.before
-            target = output_file or run.target
-            if output_file is None and target == run.path:
-                text = run.in_place(format_name, canonical=canonical).text
-            elif output_file is None and not os.path.exists(target):  # noqa: PTH110 - pathlib takes longer to import
+            source, before = one.source, one.before
+            target = asked.output_file or one.target
+            if asked.output_file is None and target == one.path:
+                text = one.in_place(format_name, canonical=asked.canonical).text
+            elif asked.output_file is None and not os.path.exists(target):  # noqa: PTH110 - pathlib takes longer to import
                 status = 1
                 output.result(f"{target}: is not there yet; `hpplan normalize --write` makes it")
                 continue
             else:
                 document = read_document(target, output.sources)
                 take(document, "hpplan normalize", "plan")
-                source, base = document.source, load_plan(document)
-                text = run.text(format_name or source.own_format, source.name)
+                source, before = document.source, load_plan(document)
+                text = one.canonical(format_name or source.own_format, source.name)
             if text != source.marked_text:
-                status = 1
+                status, name = 1, source.name
                 output.result(
-                    _unified_diff(output, source, text)
-                    if diff
-                    else _would_change(output, source.name, base, run.after)
+                    render(source.marked_text, text, name, f"{name} (normalized)", color=color)
+                    if asked.diff
+                    else _would_change(name, before, one.normalized.plan, color=color)
                 )
     return status
 
 
-def _unified_diff(output: Output, source: Source, text: str) -> str:
-    from hpplan.reports.changes.unified_diff import render
-
-    color = output.use_color(sys.stdout)
-    return render(source.marked_text, text, source.name, f"{source.name} (normalized)", color=color)
-
-
-def _would_change(output: Output, name: str, before: Plan, after: Plan) -> str:
-    from hpplan.comparison.plans import compare_plans
+def _would_change(name: str, before: Plan, after: Plan, *, color: bool) -> str:
+    from hpplan.api.plans import compare
     from hpplan.reports.changes.diff import render_text
 
-    comparison = compare_plans(before, after)
-    if comparison.equal:
+    differences = compare(before, after)
+    if differences.equal:
         said = "its text would change (spelling, line ends, comments or record; see --diff), its meaning not"
         return f"{name}: {said}\n"
-    return render_text(name, f"{name} (normalized)", comparison, color=output.use_color(sys.stdout))
+    return render_text(name, f"{name} (normalized)", differences, color=color)
 
 
-def _show_changes(output: Output, runs: list[Run], *, as_json: bool) -> None:
+def _show_changes(output: Output, made: list[NormalizedFile], *, as_json: bool) -> None:
     from shutil import get_terminal_size
 
     from hpplan.reports.changes.table import render_json, render_plain, render_terminal
 
     if as_json:
-        output.result(render_json([(run.source.name, run.normalized.changes) for run in runs]))
+        output.result(render_json([(one.source.name, one.normalized.changes) for one in made]))
         return
     color = output.use_color(sys.stdout)
-    for run in runs:
-        changes = run.normalized.changes
+    for one in made:
+        name, changes = one.source.name, one.normalized.changes
         if color or sys.stdout.isatty():
             width = get_terminal_size().columns
-            output.result(render_terminal(run.source.name, changes, color=color, width=width))
+            output.result(render_terminal(name, changes, color=color, width=width))
         else:
-            output.result(render_plain(run.source.name, changes))
+            output.result(render_plain(name, changes))

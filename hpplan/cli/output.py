@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from hpplan.cli.configuration import Configurations
     from hpplan.documents.source import Sources
     from hpplan.errors import Failures, HpplanError
     from hpplan.reports.terminal.screen import Screen
+    from hpplan.validation.configurations import Configurations
 
 _PIECE = 1 << 20
 """Characters of a long result that are in memory at a time."""

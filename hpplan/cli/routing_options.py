@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hpplan.cli.inputs import INPUT
 from hpplan.cli.names import CP_LAYOUT, GRANULARITY, POLICY
+from hpplan.cli.options import INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

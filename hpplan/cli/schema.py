@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hpplan.cli.inputs import PATH
 from hpplan.cli.names import DOCUMENT
+from hpplan.cli.options import PATH
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hpplan.cli.completion import complete_codes
-from hpplan.cli.found import Found, found_options
-from hpplan.cli.inputs import INPUT, PATH, rule_options
+from hpplan.cli.inputs import plan_paths, read_model
+from hpplan.cli.options import INPUT, PATH, Command, named_options, output_option, rule_options
 from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
 from hpplan.diagnostics import SEVERITIES
 
@@ -23,10 +23,12 @@ FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sar
 """The keys of `hpplan.reports.findings.formats.FORMATS`; a test holds the two together."""
 
 
-@click.command("validate", short_help="Find what is wrong with plans, rules, workloads and routing tables.")
+@click.command(
+    "validate", cls=Command, short_help="Find what is wrong with plans, rules, workloads and routing tables."
+)
 @click.argument("files", nargs=-1, type=PATH, metavar="[FILE]...")
 @rule_options
-@found_options("documents of hpplan")
+@named_options("documents of hpplan")
 @click.option("--mesh", "mesh_text", metavar="AXES", help="Check for this mesh, such as dp=2,cp=2,tp=4,sp.")
 @click.option(
     "--model",
@@ -64,7 +66,7 @@ FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sar
     show_default=True,
     help="Format of the report.",
 )
-@click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write the report to FILE.")
+@output_option("Write the report to FILE.")
 @click.pass_obj
 def command(
     output: Output,
@@ -99,23 +101,22 @@ def command(
     Codes are given as ids (HP213), beginnings of ids (HP2) or names, separated
     by commas. What keeps a file from being read further is always reported.
     """
-    from hpplan.cli.validate_run import ValidateRun
     from hpplan.errors import InvalidInput
     from hpplan.models.config import path_of
-    from hpplan.reports.findings.formats import TEXT_FORMATS
     from hpplan.routing.mesh import parse_mesh
+    from hpplan.validation.file_checks import FileChecks
+    from hpplan.validation.named_documents import NamedDocuments
     from hpplan.validation.run import CHECKED
 
     only_one_standard_input((*files, rules_file, strategies_file, model_path))
     if mesh_text is not None:
         parse_mesh(mesh_text)  # what is wrong with an option is wrong with the call
-    found = Found(
+    documents = NamedDocuments(
         output.sources,
         "hpplan validate",
         CHECKED,
-        output.complain,
         skip_foreign=skip_foreign,
-        show_skipped=show_skipped,
+        show_skipped=output.complain if show_skipped else None,
     )
     given_model = None if model_path is None else path_of(model_path)
     given = {
@@ -127,67 +128,67 @@ def command(
         "select": _codes("--select", select),
         "ignore": _codes("--ignore", ignore),
     }
-    run = ValidateRun(output, found, given)
+    checks = FileChecks(
+        output.sources,
+        documents,
+        output.configurations,
+        lambda path: read_model(output, path, "--model"),
+        given,
+    )
     try:
-        paths, whole = output.configurations.paths(found, files, "FILE...")
+        paths, whole = plan_paths(output, documents, files, "FILE...")
         refuse_overwriting([output_file], (*files, rules_file, strategies_file, given_model))
         for path in paths:
-            with found.failures:
-                run.check(path, beside=whole is not None)
-        found.check()
-        findings = run.findings(whole)
+            with documents.failures:
+                checks.check(path, beside=whole is not None)
+        documents.check()
+        findings = checks.findings(whole)
     except InvalidInput as failure:
         # A configuration that is wrong may say anything of any plan.
         findings = list(failure.diagnostics)
-    if found.failures.together() is not None:
+    if documents.failures.together() is not None:
         # Of a part of the files there is no report, but all that was found in them is said.
-        with found.failures:
+        with documents.failures:
             if findings:
                 raise InvalidInput(findings)
-        found.failures.settle()
-    _report(output, findings, output_format, output_file)
-    if statistics:
-        _count(output, findings, output_format, output_file)
-    if output_format in TEXT_FORMATS:
-        output.conclude(_summary(findings, run.files))
+        documents.failures.settle()
+    _report(output, findings, output_format, output_file, checks.files, statistics=statistics)
     fatal = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     return 1 if any(item.level in fatal for item in findings) else 0
 
 
-def _report(output: Output, findings: list[Diagnostic], output_format: str, output_file: str | None) -> None:
-    from hpplan.reports.findings.formats import renderer
+def _report(
+    output: Output,
+    findings: list[Diagnostic],
+    output_format: str,
+    output_file: str | None,
+    files: int,
+    *,
+    statistics: bool,
+) -> None:
+    """Write the report; counts go below one that people read, and beside one that machines do."""
+    from hpplan.reports.findings.formats import TEXT_FORMATS, renderer
 
     to_file = output_file is not None and output_file != "-"
-    color = not to_file and output.use_color(sys.stdout)
-    if output_format == "full":
-        from hpplan.reports.findings.full import render as render_full
-
-        text = render_full(findings, output.sources, color=color)
-    elif output_format == "concise":
-        from hpplan.reports.findings.concise import render as render_concise
-
-        text = render_concise(findings, output.sources, color=color)
-    else:
-        text = renderer(output_format)(findings, output.sources)
-    output.write(output_file, text)
+    render = renderer(output_format, color=not to_file and output.use_color(sys.stdout))
+    output.write(output_file, render(findings, output.sources))
+    if statistics and findings:
+        if output_format in TEXT_FORMATS and not to_file:
+            output.result("\n" + _counts(findings))
+        else:
+            output.conclude(_counts(findings))
+    if output_format in TEXT_FORMATS:
+        output.conclude(_summary(findings, files))
 
 
-def _count(output: Output, findings: list[Diagnostic], output_format: str, output_file: str | None) -> None:
-    """Write the counts below a report that people read, and beside one that machines do."""
+def _counts(findings: list[Diagnostic]) -> str:
     from collections import Counter
 
-    from hpplan.reports.findings.formats import TEXT_FORMATS
     from hpplan.reports.terminal.tables import plain_table
 
     counts = Counter((item.code.id, item.code.name, item.level) for item in findings)
     rows = [(str(count), *key) for key, count in sorted(counts.items())]
-    if not rows:
-        return
-    table = plain_table(("count", "code", "name", "severity"), rows, right=(0,))
-    if output_format in TEXT_FORMATS and output_file in {None, "-"}:
-        output.result("\n" + table)
-    else:
-        output.conclude(table)
+    return plain_table(("count", "code", "name", "severity"), rows, right=(0,))
 
 
 def _summary(findings: list[Diagnostic], files: int) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.inputs import PATH
 from hpplan.cli.names import CP_LAYOUT, DTYPE, FAMILY, POLICY, none_of
+from hpplan.cli.options import PATH
 from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.errors import Failures, UnusableRequest

@@ -45,8 +45,13 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-def passes_named(names: Iterable[str]) -> tuple[Pass, ...]:
-    """Return passes by name, in the order in which they run; raise UnusableArgument for another name."""
+def passes_named(names: Iterable[str] | None) -> tuple[Pass, ...]:
+    """Return passes by name, None standing for all, in the order in which they run.
+
+    Raises UnusableArgument for a name that there is not.
+    """
+    if names is None:
+        return PASSES
     wanted, known = list(names), [step.name for step in PASSES]
     for name in wanted:
         if name not in known:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from hpplan.late import imported
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from hpplan.diagnostics import Diagnostic
     from hpplan.documents.source import Sources
@@ -34,7 +36,7 @@ class Renderer(Protocol):
         """Return the report, complete even where nothing was found."""
 
 
-def renderer(name: str) -> Renderer:
-    """Return the renderer of a format."""
-    render: Renderer = importlib.import_module(f"hpplan.reports.findings.{FORMATS[name]}").render
-    return render
+def renderer(name: str, *, color: bool = False) -> Renderer:
+    """Return the renderer of a format; only what people read is ever coloured."""
+    render: Callable[..., str] = imported(f"hpplan.reports.findings.{FORMATS[name]}", "render")
+    return partial(render, color=color) if name in TEXT_FORMATS else render

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from typing import TYPE_CHECKING
 
 from hpplan.errors import Failures, UnusableRequest
 
@@ -15,28 +13,8 @@ if TYPE_CHECKING:
     from hpplan.documents.reader import Document
     from hpplan.documents.source import Sources
 
-F = TypeVar("F", bound="Callable[..., Any]")
 
-
-def found_options(what: str) -> Callable[[F], F]:
-    """Add `--skip-foreign` and `--show-skipped`; `what` says what a file is that is not skipped."""
-
-    def add(function: F) -> F:
-        for option in (
-            click.option("--show-skipped", is_flag=True, help="Name the files that are left out, and why."),
-            click.option(
-                "--skip-foreign",
-                is_flag=True,
-                help=f"Leave out files that are no {what} instead of refusing them, as in a folder.",
-            ),
-        ):
-            function = option(function)
-        return function
-
-    return add
-
-
-class Found:
+class NamedDocuments:
     """The documents of some kinds among what a command line names.
 
     A file that is named must be of one of these kinds. In a folder, and
@@ -48,13 +26,15 @@ class Found:
         sources: Sources,
         taker: str,
         wanted: tuple[str, ...],
-        complain: Callable[[str], None],
         *,
-        skip_foreign: bool,
-        show_skipped: bool,
+        skip_foreign: bool = False,
+        show_skipped: Callable[[str], None] | None = None,
     ) -> None:
-        """Take what reads them, as messages call it, and the kinds that it takes."""
-        self._sources, self._taker, self._wanted, self._complain = sources, taker, wanted, complain
+        """Take what reads them, as messages call it, and the kinds that it takes.
+
+        `show_skipped` is told of each file that is left out, and why.
+        """
+        self._sources, self._taker, self._wanted = sources, taker, wanted
         self._skip_foreign, self._show_skipped = skip_foreign, show_skipped
         self._folders: dict[str, str] = {}
         """The folder in which a path was found that nobody named."""
@@ -71,11 +51,11 @@ class Found:
         """
         from hpplan.documents.disk.folder import distinct, named
 
-        found: list[str] = []
+        paths: list[str] = []
         for argument in arguments:
             with self.failures:
-                found += (one for path in named([argument]) for one in self._expanded(path))
-        return distinct(found)
+                paths += (file for path in named([argument]) for file in self._expanded(path))
+        return distinct(paths)
 
     def look_at(self, paths: Iterable[str]) -> None:
         """Take paths at which somebody found what may be plans, who knows which have to be there."""
@@ -129,8 +109,8 @@ class Found:
         if document is None or kind not in wanted:
             told = "it is no document of hpplan" if kind is None else f"it {kind_named(kind).what}"
             self.skipped += 1
-            if self._show_skipped:
-                self._complain(f"{path}: skipped: {told}")
+            if self._show_skipped is not None:
+                self._show_skipped(f"{path}: skipped: {told}")
             return None
         self._use(path)
         self._sources.add(document.source)

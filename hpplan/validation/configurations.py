@@ -8,14 +8,11 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-import click
-
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from hpplan.cli.found import Found
     from hpplan.documents.source import Sources
     from hpplan.plan.settings import Settings
     from hpplan.validation.configuration import Configuration
@@ -61,9 +58,9 @@ class Configurations:
             above = "" if above == os.curdir else above
             for name in (FILE, SHARED_FILE):
                 if os.path.isfile(os.path.join(here, name)):
-                    found = self._read(os.path.join(above, name), above)
-                    if found is not None:
-                        return found
+                    configuration = self._read(os.path.join(above, name), above)
+                    if configuration is not None:
+                        return configuration
             start, here = here, os.path.dirname(here)
             if here == start:
                 return None
@@ -76,8 +73,8 @@ class Configurations:
         """Return what holds for the plan at a path."""
         from hpplan.plan.settings import Settings
 
-        found = self.of(path)
-        return Settings() if found is None else found.settings(path)
+        configuration = self.of(path)
+        return Settings() if configuration is None else configuration.settings(path)
 
     def check(self, plans: Iterable[str], whole: Configuration | None = None) -> None:
         """Raise InvalidInput for what configurations say wrong of plans; `whole` is one that named them."""
@@ -85,33 +82,16 @@ class Configurations:
         if whole is not None:
             by_configuration[id(whole)] = (whole, [])
         for path in plans:
-            found = self.of(path)
-            if found is not None:
-                by_configuration.setdefault(id(found), (found, []))[1].append(path)
-        for found, paths in by_configuration.values():
-            found.check(paths, whole=found is whole)
+            own = self.of(path)
+            if own is not None:
+                by_configuration.setdefault(id(own), (own, []))[1].append(path)
+        for configuration, paths in by_configuration.values():
+            configuration.check(paths, whole=configuration is whole)
 
     def source_of(self, path: str) -> str:
         """Return the plan that is normalized into the file at a path, or that path."""
-        found = self.of(path)
-        return path if found is None else found.source_of(path)
-
-    def paths(
-        self, found: Found, arguments: Sequence[str], argument: str
-    ) -> tuple[list[str], Configuration | None]:
-        """Return the paths that a command line names, or those that the configuration does, with that one."""
-        if arguments:
-            return found.paths(arguments), None
-        here = self.of_folder(os.curdir)
-        if here is None:
-            raise click.UsageError(f"Missing argument '{argument}', and no {FILE} here or above names plans.")
-        paths = here.plans()
-        if not here.names_plans:
-            raise click.UsageError(
-                f"Missing argument '{argument}', and {here.name} names no plans; give it a table [[plans]]."
-            )
-        found.look_at(paths)
-        return paths, here
+        configuration = self.of(path)
+        return path if configuration is None else configuration.source_of(path)
 
     def _read(self, path: str, folder: str) -> Configuration | None:
         """Return the configuration in a file, or None where a shared one has none."""
