@@ -8,8 +8,8 @@ from hpplan.diagnostics import Code, Diagnostic
 from hpplan.nearest import NearestFqn
 from hpplan.plan.fqn import ancestors, is_within
 from hpplan.plan.model import LEFT_OUT
+from hpplan.plan.names import LONGEST_NAME
 from hpplan.plan.rules import match_field, what_is_given
-from hpplan.plan.shape import LONGEST_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

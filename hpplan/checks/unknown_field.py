@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.documents.schema_reference import SCHEMA_FIELD
 from hpplan.nearest import nearest_name
-from hpplan.plan.model import ENTRY_FIELDS, PLAN_SCHEMA, TOP_LEVEL_FIELDS
-from hpplan.plan.rules import RULE_SCHEMA, RULES_OF_PLAN, RULES_SCHEMA, TARGET_FIELDS, rules_field
-from hpplan.plan.strategies import STRATEGY_SCHEMA
+from hpplan.plan.model import DIMS, ENTRY_FIELDS, TOP_LEVEL_FIELDS
+from hpplan.plan.rules import RULE, RULES_FILE, RULES_OF_PLAN, TARGET_FIELDS, rules_field
+from hpplan.plan.strategies import STRATEGY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,8 +46,6 @@ keeps unknown fields when it writes a plan.
 
 CODES: tuple[Code, ...] = (UNKNOWN_FIELD,)
 
-_DIMS: Any = PLAN_SCHEMA["fields"]["parallel_dims"]["schema"]["fields"]
-
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield the unknown fields of a plan, whatever shape its data has."""
@@ -55,7 +53,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for name in data:
         if name not in TOP_LEVEL_FIELDS and name != SCHEMA_FIELD and not name.startswith("x-"):
             yield _unknown(name, TOP_LEVEL_FIELDS, place, "a plan")
-    yield from _below(data.get("parallel_dims"), tuple(_DIMS), place.at("parallel_dims"), "`parallel_dims`")
+    yield from _below(data.get("parallel_dims"), DIMS.names, place.at("parallel_dims"), "`parallel_dims`")
     for field in RULES_OF_PLAN:
         yield from _misspelt_targets(data, field, place)
     entries = data.get("param_plan")
@@ -69,15 +67,11 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
     """Yield the unknown fields of a file with rules or strategies; a training YAML may hold anything else."""
     if rules_field(data) != "plan_overrides":
-        yield from _below(data, (*_fields(RULES_SCHEMA), SCHEMA_FIELD), place, "a rules file")
-        yield from _records(data, "rules", _fields(RULE_SCHEMA), place, "a rule")
+        yield from _below(data, (*RULES_FILE.names, SCHEMA_FIELD), place, "a rules file")
+        yield from _records(data, "rules", RULE.names, place, "a rule")
     else:
         yield from _misspelt_targets(data, "plan_overrides", place)
-    yield from _records(data, "strategies", _fields(STRATEGY_SCHEMA), place, "a strategy")
-
-
-def _fields(schema: Any) -> tuple[str, ...]:  # noqa: ANN401 - a core schema is a union of typed dicts
-    return tuple(schema["fields"])
+    yield from _records(data, "strategies", STRATEGY.names, place, "a strategy")
 
 
 def _records(

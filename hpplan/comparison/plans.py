@@ -9,7 +9,7 @@ from hpplan.comparison.changes import ABSENT, Layout, compare_names, field_chang
 from hpplan.errors import InvalidInput
 from hpplan.inspection.contracts import contract_of, spelled
 from hpplan.inspection.subject import CONTRACT_FIELDS
-from hpplan.plan.model import ENTRY_FIELDS, PARALLEL_DIMS, TOP_LEVEL_FIELDS
+from hpplan.plan.model import ENTRY_FIELDS, PARALLEL_DIMS, PLAN, TOP_LEVEL_FIELDS
 from hpplan.plan.rules import (
     MATCH_FIELDS,
     TARGET_FIELDS,
@@ -31,8 +31,7 @@ _RECORDS = ("injections", "module_overrides")
 _BY_NAME = frozenset({"param_plan", "boundary_classes", "normalization", "feature_exchange", *_RECORDS})
 """Fields that are compared name by name."""
 
-_SETS = frozenset({"external_state_classes", "frozen_sharded_params", "not_covered", "remote_siblings"})
-"""Lists in which neither order nor repetition means anything."""
+_SETS = frozenset(field.name for field in PLAN.fields if field.unordered)
 
 
 def compare_plans(before: Plan, after: Plan) -> Differences:

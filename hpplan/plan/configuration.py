@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic_core import SchemaValidator, core_schema
-
-from hpplan.diagnostics import Diagnostic
+from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.configuration_codes import MISSING_SETTING, MISTYPED_SETTING, UNKNOWN_SETTING
-from hpplan.documents.schema_reference import SCHEMA_FIELD
 from hpplan.nearest import nearest_name
-from hpplan.plan.shape import FLAG, NAMES, TEXT, check_shape, described, one_of, record
+from hpplan.plan.names import NAMES
+from hpplan.shapes.findings import Checker, Codes, kind_of
+from hpplan.shapes.shape import FLAG, TEXT, Field, Shape, list_of, one_of, told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from pydantic_core.core_schema import CoreSchema
-
-    from hpplan.diagnostics import Place
+    from collections.abc import Sequence
 
 _SEVERAL = one_of(TEXT, NAMES, belongs="a string or a list of strings")
 
@@ -27,73 +21,58 @@ FILE_SETTINGS = ("rules", "strategies", "model", "workload", "normalized")
 
 _FILE = "{folder} and {name} stand for the folder and the name, less its ending, of the plan."
 
-_SETTINGS = {
-    "rules": described(TEXT, f"Inline rules, or a HyperParallel training YAML. {_FILE}"),
-    "strategies": described(TEXT, f"Strategies that join the others and win. {_FILE}"),
-    "model_type": described(TEXT, "Model type; wins over that of the rules and the plan."),
-    "mesh": described(TEXT, "Axes outermost first, such as dp=2,cp=2,tp=4,sp."),
-    "model": described(
-        TEXT, f"A model's config.json, or the folder that has it, to hold plans against. {_FILE}"
+_SETTINGS = (
+    Field("rules", TEXT, f"Inline rules, or a HyperParallel training YAML. {_FILE}"),
+    Field("strategies", TEXT, f"Strategies that join the others and win. {_FILE}"),
+    Field("model_type", TEXT, "Model type; wins over that of the rules and the plan."),
+    Field("mesh", TEXT, "Axes outermost first, such as dp=2,cp=2,tp=4,sp."),
+    Field("model", TEXT, f"A model's config.json, or the folder that has it, to hold plans against. {_FILE}"),
+    Field("workload", TEXT, f"The workload of a plan that has none, or another than its own. {_FILE}"),
+    Field("normalized", TEXT, f"Where the normalized plan goes; without it, to the plan itself. {_FILE}"),
+    Field("strict", FLAG, "Treat warnings as errors."),
+    Field("bare", FLAG, "Leave out the normalization record."),
+    Field("select", _SEVERAL, "Report only these codes: ids, beginnings of ids, names."),
+    Field("ignore", _SEVERAL, "Leave these codes out; wins over select."),
+)
+PLANS = Shape(
+    "Plans",
+    Field(
+        "files", _SEVERAL, "Plans: files, folders and patterns, from the folder of this file.", required=True
     ),
-    "workload": described(TEXT, f"The workload of a plan that has none, or another than its own. {_FILE}"),
-    "normalized": described(TEXT, f"Where the normalized plan goes; without it, to the plan itself. {_FILE}"),
-    "strict": described(FLAG, "Treat warnings as errors."),
-    "bare": described(FLAG, "Leave out the normalization record."),
-    "select": described(_SEVERAL, "Report only these codes: ids, beginnings of ids, names."),
-    "ignore": described(_SEVERAL, "Leave these codes out; wins over select."),
-}
-
-_PLANS = {
-    "files": described(_SEVERAL, "Plans: files, folders and patterns, from the folder of this file."),
-    "exclude": described(_SEVERAL, "Of these, what does not count: files, folders and patterns."),
-    **_SETTINGS,
-}
-
-
-def _settings(title: str, fields: Mapping[str, CoreSchema], *required: str) -> CoreSchema:
-    """Return the schema of a table in which editors mark what is no setting."""
-    schema = record(fields, required=required)
-    return {**schema, "metadata": {"pydantic_js_updates": {"title": title, "additionalProperties": False}}}
-
-
-CONFIGURATION_SCHEMA = _settings(
-    "Configuration",
-    {
-        **_SETTINGS,
-        "plans": described(
-            core_schema.list_schema(_settings("Plans", _PLANS, "files"), strict=True),
-            "Plans that have settings in common; of several that match, the first counts.",
-        ),
-    },
+    Field("exclude", _SEVERAL, "Of these, what does not count: files, folders and patterns."),
+    *_SETTINGS,
+    unknown="refused",
 )
 
 
-def check_configuration(data: object, place: Place) -> Iterator[Diagnostic]:
-    """Yield everything in which the settings are of another shape, or are none."""
-    for item in check_shape(_validator(), data, place, missing=MISSING_SETTING):
-        code = item.code if item.code is MISSING_SETTING else MISTYPED_SETTING
-        of_tables = item.place == place.at("plans")
-        hint = "each table of plans begins with `[[plans]]`" if of_tables else None
-        yield Diagnostic(code, item.message, item.place, hint)
-    if not isinstance(data, dict):
-        return
-    yield from _unknown(data, (*_SETTINGS, "plans", SCHEMA_FIELD), place, "it stands in a table `[[plans]]`")
-    plans = data.get("plans")
-    for index, item in enumerate(plans if isinstance(plans, list) else ()):
-        if isinstance(item, dict):
-            yield from _unknown(item, tuple(_PLANS), place.at("plans", index), "")
+def _no_list(name: str, found: object, place: Place) -> Diagnostic:
+    message = f"{name} must be a list, not {kind_of(found)}"
+    return Diagnostic(MISTYPED_SETTING, message, place, "each table of plans begins with `[[plans]]`")
 
 
-def _unknown(
-    data: Mapping[str, Any], known: tuple[str, ...], place: Place, files: str
-) -> Iterator[Diagnostic]:
-    for name in data:
-        if name not in known:
-            near = nearest_name(name, known)
-            hint = files if name in {"files", "exclude"} else f"did you mean `{near}`?" if near else None
-            yield Diagnostic(UNKNOWN_SETTING, f"there is no setting `{name}`", place.key(name), hint)
+CONFIGURATION = Shape(
+    "Configuration",
+    *_SETTINGS,
+    Field(
+        "plans",
+        told(list_of(PLANS), list_type=_no_list),
+        "Plans that have settings in common; of several that match, the first counts.",
+    ),
+    unknown="refused",
+)
 
 
-@cache
-def _validator() -> SchemaValidator:
-    return SchemaValidator(CONFIGURATION_SCHEMA)
+def _no_setting(name: str, known: Sequence[str], place: Place) -> Diagnostic:
+    near = nearest_name(name, known)
+    hint = f"did you mean `{near}`?" if near else None
+    if name in {"files", "exclude"}:
+        hint = "it stands in a table `[[plans]]`"
+    return Diagnostic(UNKNOWN_SETTING, f"there is no setting `{name}`", place, hint)
+
+
+check_configuration = Checker(
+    CONFIGURATION,
+    Codes(missing=MISSING_SETTING, mistyped=MISTYPED_SETTING, unknown=_no_setting),
+    hints=False,
+)
+"""Yields everything in which the settings are of another shape, or are none."""

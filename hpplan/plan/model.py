@@ -6,138 +6,170 @@ through. `load_plan` checks that data once; everything after may rely on it.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic_core import SchemaValidator, core_schema
-
 from hpplan.errors import InvalidInput
-from hpplan.plan.placement import PLACEMENT_PATTERN
-from hpplan.plan.shape import (
+from hpplan.plan.names import NAME, NAMES, SHAPE_CODES
+from hpplan.plan.placement import PLACEMENT
+from hpplan.shapes.findings import Checker
+from hpplan.shapes.shape import (
     FLAG,
     MAPPING,
-    NAME,
-    NAMES,
     RECORDS,
     TEXT,
     TEXTS,
-    check_shape,
+    Field,
+    Shape,
     count,
     described,
+    key_order,
+    list_of,
+    mapping_of,
     one_of,
-    record,
+    or_null,
+    values,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from hpplan.diagnostics import Diagnostic, Place
+    from hpplan.diagnostics import Place
     from hpplan.documents.reader import Document
-    from hpplan.documents.writer import KeyOrder
 
 Entry = dict[str, Any]
 """One value of `param_plan`, with the fields of `ENTRY_FIELDS`."""
 
 _LAYOUT = described(
-    core_schema.dict_schema(
-        NAME, core_schema.str_schema(strict=True, pattern=PLACEMENT_PATTERN), strict=True
-    ),
-    "Axis to placement: R, P(op), S(d) or SS(d,f). A missing axis means R.",
+    mapping_of(PLACEMENT, NAME), "Axis to placement: R, P(op), S(d) or SS(d,f). A missing axis means R."
 )
-_LAYOUTS = core_schema.dict_schema(NAME, _LAYOUT, strict=True)
-_TEXT_OR_NULL = core_schema.nullable_schema(TEXT)
+_LAYOUTS = mapping_of(_LAYOUT, NAME)
+_TEXT_OR_NULL = or_null(TEXT)
 
-_ENTRY = {
-    "params": described(_LAYOUTS, "Own parameters of the module: name to placements."),
-    "in_src": described(_LAYOUTS, "Placements in which inputs arrive."),
-    "in_dst": described(_LAYOUTS, "Placements that forward wants its inputs in."),
-    "out_src": described(_LAYOUTS, "Placements in which forward leaves its outputs."),
-    "out_dst": described(_LAYOUTS, "Placements in which outputs are handed on."),
-    "out_names": described(NAMES, "Names of the outputs, in order."),
-    "tp_divide_attrs": described(NAMES, "Attributes that are divided by the tp size."),
-    "is_boundary": described(FLAG, "Whether forward is wrapped to redistribute its inputs and outputs."),
-    "region_dispatch": described(FLAG, "Whether forward is a region of local compute."),
-    "deferred_bias_params": described(NAMES, "Biases that are added after the reduction."),
-    "skip_source_lowering": described(FLAG, "Wrap this instance alone and leave its class as it is."),
-}
-ENTRY_FIELDS = tuple(_ENTRY)
+ENTRY = Shape(
+    "Entry",
+    Field("params", _LAYOUTS, "Own parameters of the module: name to placements."),
+    Field("in_src", _LAYOUTS, "Placements in which inputs arrive."),
+    Field("in_dst", _LAYOUTS, "Placements that forward wants its inputs in."),
+    Field("out_src", _LAYOUTS, "Placements in which forward leaves its outputs."),
+    Field("out_dst", _LAYOUTS, "Placements in which outputs are handed on."),
+    Field("out_names", NAMES, "Names of the outputs, in order."),
+    Field("tp_divide_attrs", NAMES, "Attributes that are divided by the tp size."),
+    Field("is_boundary", FLAG, "Whether forward is wrapped to redistribute its inputs and outputs."),
+    Field("region_dispatch", FLAG, "Whether forward is a region of local compute."),
+    Field("deferred_bias_params", NAMES, "Biases that are added after the reduction."),
+    Field("skip_source_lowering", FLAG, "Wrap this instance alone and leave its class as it is."),
+)
+ENTRY_FIELDS = ENTRY.names
 """The fields of an entry, in canonical order."""
 
 BOUNDARY_FIELDS = ("in_src", "in_dst", "out_src", "out_dst", "out_names")
 """Fields that make an entry a boundary when it does not say `is_boundary`."""
 
-_SIZES = ("dp_size", "cp_size", "tp_size", "ep_size", "pp_size")
-
-PARALLEL_DIMS = {**dict.fromkeys(_SIZES, 1), "sequence_parallel": False}
+DIMS = Shape(
+    None,
+    Field("dp_size", count(1), "Data-parallel replicas.", default=1),
+    Field("cp_size", count(1), "Ranks that share a sequence by context parallelism.", default=1),
+    Field("tp_size", count(1), "Ranks that share tensors.", default=1),
+    Field("ep_size", count(1), "Ranks that share experts: a reshape of the same ranks.", default=1),
+    Field("pp_size", count(1), "Pipeline stages.", default=1),
+    Field("sequence_parallel", FLAG, "Whether TP ranks split the sequence.", default=False),
+    natural=True,
+)
+PARALLEL_DIMS = values(DIMS.fields, {})
 """The fields of `parallel_dims`, with what they mean where they are not there."""
 
-_STRIPPED = record(
-    dict.fromkeys(("class", "pass", "rule", "pattern", "below"), NAME),
-    required=("pass", "pattern"),
+_STRIPPED = Shape(
+    None,
+    Field("class", NAME, "The class that owned its forward."),
+    Field("pass", NAME, "The pass that stripped it.", required=True),
+    Field("rule", NAME, "Where the rule stands that the pass went by."),
+    Field("pattern", NAME, "What of it the FQN matched.", required=True),
+    Field("below", NAME, "The module whose forward took it over."),
+    natural=True,
 )
-_NORMALIZATION = record(
-    {
-        "hpplan_version": TEXT,
-        "input_sha256": TEXT,
-        "passes": NAMES,
-        "stripped": core_schema.dict_schema(NAME, _STRIPPED, strict=True),
-    }
+_NORMALIZATION = Shape(
+    None,
+    Field("hpplan_version", TEXT, "The hpplan that normalized the plan."),
+    Field("input_sha256", TEXT, "Of the content of the plan that was normalized."),
+    Field("passes", NAMES, "The passes that ran, in order."),
+    Field("stripped", mapping_of(_STRIPPED, NAME), "FQN to what it was stripped of, and why."),
+    natural=True,
 )
+_COVERED = Shape(None, Field("sharding_plan", FLAG, "Whether there is a sharding plan."), natural=True)
 
-_TOP_LEVEL = {
-    "model_type": described(
-        core_schema.nullable_schema(NAME), "Model family; strategies may be limited to some."
+PLAN = Shape(
+    "Frozen plan",
+    Field(
+        "model_type",
+        or_null(NAME),
+        "Model family; strategies may be limited to some.",
     ),
-    "mesh_dim_names": described(NAMES, "The active axes, in mesh order."),
-    "parallel_dims": described(
-        record({**dict.fromkeys(_SIZES, count(1)), "sequence_parallel": FLAG}), "Sizes of the axes."
+    Field("mesh_dim_names", NAMES, "The active axes, in mesh order."),
+    Field("parallel_dims", DIMS.schema, "Sizes of the axes."),
+    Field(
+        "external_state_classes",
+        NAMES,
+        "Classes whose forward carries its own orchestration.",
+        unordered=True,
     ),
-    "external_state_classes": described(NAMES, "Classes whose forward carries its own orchestration."),
-    "boundary_classes": described(
-        core_schema.dict_schema(NAME, NAME, strict=True), "FQN to the class that owns its forward."
+    Field(
+        "boundary_classes", mapping_of(NAME, NAME), "FQN to the class that owns its forward.", required=True
     ),
-    "param_plan": described(
-        core_schema.dict_schema(NAME, record(_ENTRY, title="Entry"), strict=True), "FQN to entry."
+    Field("param_plan", mapping_of(ENTRY, NAME), "FQN to entry.", required=True),
+    Field("injections", RECORDS, "One record per FQN; inline rules by default."),
+    Field("codegen_version", _TEXT_OR_NULL, "Version of the generator that froze the plan."),
+    Field("signature", _TEXT_OR_NULL, "What the generator tells one frozen plan from another by."),
+    Field("yaml_path", _TEXT_OR_NULL, "The training YAML that the plan was frozen from."),
+    Field("yaml_sha256", _TEXT_OR_NULL, "The sha256 of that training YAML."),
+    Field("source", MAPPING, "What the plan was frozen from; its model_type counts where the plan has none."),
+    Field("outputs", MAPPING, "Output files and their recorded sha256."),
+    Field("special_handlers", MAPPING, "Name of a module or parameter to what handles it."),
+    Field("entrypoints", mapping_of(TEXT), "Name to the function that a runtime calls."),
+    Field("covered", _COVERED.schema, "Which parts of the generator's work the plan has."),
+    Field(
+        "model_name",
+        one_of(TEXTS, TEXT, belongs="a list of strings"),
+        "Names of the models that the plan is for.",
     ),
-    "injections": described(RECORDS, "One record per FQN; inline rules by default."),
-    "codegen_version": _TEXT_OR_NULL,
-    "signature": _TEXT_OR_NULL,
-    "yaml_path": _TEXT_OR_NULL,
-    "yaml_sha256": _TEXT_OR_NULL,
-    "source": MAPPING,
-    "outputs": described(MAPPING, "Output files and their recorded sha256."),
-    "special_handlers": MAPPING,
-    "entrypoints": core_schema.dict_schema(TEXT, TEXT, strict=True),
-    "covered": record({"sharding_plan": FLAG}),
-    "model_name": one_of(TEXTS, TEXT, belongs="a list of strings"),
-    "model_class": one_of(TEXTS, TEXT, belongs="a list of strings"),
-    "frozen_sharded_params": NAMES,
-    "tied_pairs": core_schema.list_schema(
-        one_of(TEXT, TEXTS, MAPPING, belongs="a pair of names"), strict=True
+    Field("model_class", one_of(TEXTS, TEXT, belongs="a list of strings"), "Classes of these models."),
+    Field("frozen_sharded_params", NAMES, "Parameters that are sharded and not trained.", unordered=True),
+    Field(
+        "tied_pairs",
+        list_of(one_of(TEXT, TEXTS, MAPPING, belongs="a pair of names")),
+        "Parameters that are one: pairs of names.",
     ),
-    "module_overrides": RECORDS,
-    "skipped_overrides": core_schema.list_schema(
-        one_of(TEXT, MAPPING, belongs="a name or a record"), strict=True
+    Field(
+        "module_overrides",
+        RECORDS,
+        "Records of replaced modules; inline rules by default, ahead of injections.",
     ),
-    "not_covered": NAMES,
-    "remote_siblings": NAMES,
-    "feature_exchange": described(MAPPING, "The workload of the plan's feature exchange."),
-    "normalization": described(_NORMALIZATION, "What `hpplan normalize` did; it reads this back."),
-}
-TOP_LEVEL_FIELDS = tuple(_TOP_LEVEL)
+    Field(
+        "skipped_overrides",
+        list_of(one_of(TEXT, MAPPING, belongs="a name or a record")),
+        "Overrides that the generator left out, as names or records.",
+    ),
+    Field("not_covered", NAMES, "Modules that the plan says nothing about.", unordered=True),
+    Field(
+        "remote_siblings", NAMES, "Modules of other ranks, which the plan says nothing about.", unordered=True
+    ),
+    Field("feature_exchange", MAPPING, "The workload of the plan's feature exchange."),
+    Field("normalization", _NORMALIZATION.schema, "What `hpplan normalize` did; it reads this back."),
+)
+TOP_LEVEL_FIELDS = PLAN.names
 """The top-level fields of a plan, in canonical order."""
 
 LEFT_OUT = ("not_covered", "remote_siblings")
 """Fields with modules that a plan says nothing about; rules and references may name them all the same."""
 
-KEY_ORDER: KeyOrder = {(): TOP_LEVEL_FIELDS, ("param_plan", "*"): ENTRY_FIELDS}
+KEY_ORDER = key_order(PLAN)
 """Where the writer follows the order of fields instead of the natural order of keys."""
 
-PLAN_SCHEMA = record(_TOP_LEVEL, required=("boundary_classes", "param_plan"), title="Frozen plan")
+check_plan = Checker(PLAN, SHAPE_CODES)
+"""Yields everything in which data is not a frozen plan (HP1xx)."""
 
 
 class Plan(NamedTuple):
-    """A frozen plan whose data has the shape of `PLAN_SCHEMA`.
+    """A frozen plan whose data has the shape of `PLAN`.
 
     Treat `data` as read-only: plans that differ in a few entries share the rest.
     """
@@ -199,19 +231,9 @@ def is_boundary(entry: Mapping[str, Any]) -> bool:
     return any(entry.get(field) for field in BOUNDARY_FIELDS)
 
 
-def check_plan(data: object, place: Place) -> Iterator[Diagnostic]:
-    """Yield everything in which `data` is not a frozen plan (HP1xx)."""
-    return check_shape(_validator(), data, place)
-
-
 def load_plan(document: Document) -> Plan:
     """Return the frozen plan in a document; raise InvalidInput with all that is wrong with its schema."""
     problems = list(check_plan(document.data, document.place))
     if problems:
         raise InvalidInput(problems)
     return Plan(document.data, document.place)
-
-
-@cache
-def _validator() -> SchemaValidator:
-    return SchemaValidator(PLAN_SCHEMA)

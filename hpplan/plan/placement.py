@@ -6,6 +6,10 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.plan.codes import MALFORMED_PLACEMENT
+from hpplan.shapes.shape import text, told
+
 PLACEMENT_PATTERN = (
     r"^(R|P\([^()\s]+\)|S\((0|-?[1-9][0-9]{0,8})\)|SS\((0|-?[1-9][0-9]{0,8}),[1-9][0-9]{0,8}\))$"
 )
@@ -57,3 +61,25 @@ def parse_placement(text: str) -> Placement:
     if found["factor"]:
         return Placement("SS", dim=dim, factor=int(found["factor"]), uneven=uneven)
     return Placement("S", dim=dim, uneven=uneven)
+
+
+def _no_placement(name: str, found: str, place: Place) -> Diagnostic:
+    message = f"{found!r} on axis {name} is no placement"
+    return Diagnostic(MALFORMED_PLACEMENT, message, place, _hint(found))
+
+
+def _hint(found: str) -> str:
+    bare = "".join(found.split())
+    guess = {"Replicate": "R", "Replicate()": "R", "r": "R", "replicate": "R", "Partial": "P(sum)"}.get(bare)
+    if guess is None:
+        for long, short in (("Shard(", "S("), ("StridedShard(", "SS("), ("Partial(", "P("), ("s(", "S(")):
+            if bare.startswith(long):
+                guess = short + bare[len(long) :]
+    if guess is None and bare != found:
+        guess = bare
+    forms = "write R, P(op), S(d) or SS(d,f)"
+    return f"did you mean '{guess}'? {forms}" if guess and _FORM.fullmatch(guess) else forms
+
+
+PLACEMENT = told(text(pattern=PLACEMENT_PATTERN), string_pattern_mismatch=_no_placement)
+"""The type of a placement in a document."""

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from pydantic_core import SchemaValidator, core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import MISSING_FIELD, NO_RULES, UNKNOWN_CONDITION
-from hpplan.plan.shape import (
-    LONGEST_NAME,
-    MAPPING,
-    NAME,
-    TEXT,
-    TEXTS,
-    check_shape,
-    described,
-    name_too_long,
-    one_of,
-    record,
-)
-from hpplan.plan.strategies import STRATEGIES, Strategy, strategies_from
+from hpplan.plan.names import LONGEST_NAME, NAME, SHAPE_CODES, name_too_long
+from hpplan.plan.strategies import STRATEGY, Strategy, strategies_from
+from hpplan.shapes.findings import Checker
+from hpplan.shapes.shape import MAPPING, TEXT, TEXTS, Field, Shape, key_order, list_of, one_of, or_null
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hpplan.documents.reader import Document
-    from hpplan.documents.writer import KeyOrder
     from hpplan.plan.model import Plan
 
 CONDITIONS = ("ep", "cp", "low_precision")
@@ -44,31 +31,28 @@ TARGET_FIELDS = {
 }
 """The spellings of each target: HyperParallel's YAML first, then its IR."""
 
-_PATTERNS = core_schema.nullable_schema(one_of(TEXT, TEXTS, belongs="a pattern or a list of patterns"))
-_TARGET = core_schema.nullable_schema(
-    one_of(TEXT, MAPPING, belongs="a dotted name or a mapping with `_target_`")
-)
+_PATTERNS = or_null(one_of(TEXT, TEXTS, belongs="a pattern or a list of patterns"))
+_TARGET = or_null(one_of(TEXT, MAPPING, belongs="a dotted name or a mapping with `_target_`"))
 
-RULE_SCHEMA = record(
-    {
-        "match": described(_PATTERNS, "FQN patterns: case-sensitive fnmatch over the whole FQN."),
-        "fqns": described(_PATTERNS, "The same as match; wins over it."),
-        "fqn": described(_PATTERNS, "The same as match; gives way to it."),
-        "when": described(
-            core_schema.nullable_schema(TEXT),
-            "ep or cp: only when that axis is active; low_precision: replacements only.",
-        ),
-        "local_compute_fn": described(_TARGET, "Strategy that replaces forward with local compute."),
-        "local_compute_target": _TARGET,
-        "inner_wrapper": described(_TARGET, "Strategy that wraps a part of forward."),
-        "inner_wrapper_target": _TARGET,
-        "replace_module": described(_TARGET, "What takes the module's place."),
-        "replace_target": _TARGET,
-        "factory": _TARGET,
-    },
-    title="Inline rule",
+RULE = Shape(
+    "Inline rule",
+    Field("match", _PATTERNS, "FQN patterns: case-sensitive fnmatch over the whole FQN."),
+    Field("fqns", _PATTERNS, "The same as match; wins over it."),
+    Field("fqn", _PATTERNS, "The same as match; gives way to it."),
+    Field(
+        "when",
+        or_null(TEXT),
+        "ep or cp: only when that axis is active; low_precision: replacements only.",
+    ),
+    Field("local_compute_fn", _TARGET, "Strategy that replaces forward with local compute."),
+    Field("local_compute_target", _TARGET, "The same as local_compute_fn; gives way to it."),
+    Field("inner_wrapper", _TARGET, "Strategy that wraps a part of forward."),
+    Field("inner_wrapper_target", _TARGET, "The same as inner_wrapper; gives way to it."),
+    Field("replace_module", _TARGET, "What takes the module's place."),
+    Field("replace_target", _TARGET, "The same as replace_module; gives way to it."),
+    Field("factory", _TARGET, "The same as replace_module; gives way to both."),
 )
-RULES = core_schema.list_schema(RULE_SCHEMA, strict=True)
+RULES = list_of(RULE)
 """A list of records: those of a file, and those that a plan carries."""
 
 RULES_OF_FILE = ("rules", "plan_overrides")
@@ -77,25 +61,22 @@ RULES_OF_FILE = ("rules", "plan_overrides")
 RULES_OF_PLAN = ("module_overrides", "injections")
 """Where a plan carries rules, in the order in which they are read."""
 
-RULES_SCHEMA = record(
-    {
-        "model_type": described(NAME, "Model type that strategies are resolved for."),
-        "rules": described(RULES, "Inline rules."),
-        "plan_overrides": described(
-            core_schema.nullable_schema(RULES), "The rules of a HyperParallel training YAML; null for none."
-        ),
-        "strategies": described(STRATEGIES, "Strategies that join the built-in ones and win over them."),
-    },
-    title="Rules",
+RULES_FILE = Shape(
+    "Rules",
+    Field("model_type", NAME, "Model type that strategies are resolved for."),
+    Field("rules", RULES, "Inline rules."),
+    Field(
+        "plan_overrides",
+        or_null(RULES),
+        "The rules of a HyperParallel training YAML; null for none.",
+    ),
+    Field("strategies", list_of(STRATEGY), "Strategies that join the built-in ones and win over them."),
 )
 
-
-RULES_KEY_ORDER: KeyOrder = {
-    (): ("model_type", "rules", "strategies"),
-    ("rules", "*"): ("match", "when", "local_compute_fn"),
-    ("strategies", "*"): ("target", "kind", "target_class", "strip_boundary_subpatterns", "model_types"),
-}
+RULES_KEY_ORDER = key_order(RULES_FILE)
 """The order in which a rules file has its fields, for the writer."""
+
+_check = Checker(RULES_FILE, SHAPE_CODES)
 
 
 class Rule(NamedTuple):
@@ -161,7 +142,7 @@ def load_rules(document: Document) -> RuleSet:
         )
     ours = ("model_type", "strategies", field) if field == "rules" else (field,)
     data = {name: data[name] for name in ours if name in data}
-    problems = list(check_shape(_validator(), data, place))
+    problems = list(_check(data, place))
     if problems:
         raise InvalidInput(problems)
     rules = _rules(data[field] or [], place.at(field), problems, every_record_is_a_rule=field == "rules")
@@ -177,7 +158,7 @@ def rules_of_plan(plan: Plan) -> RuleSet:
     rules: list[Rule] = []
     for field in RULES_OF_PLAN:
         records, place = plan.data.get(field, []), plan.place.at(field)
-        shape = list(check_shape(_validator(), {"rules": records}, plan.place))
+        shape = list(_check({"rules": records}, plan.place))
         problems += (
             Diagnostic(item.code, item.message, place.at(*item.place.path[1:]), item.hint) for item in shape
         )
@@ -316,8 +297,3 @@ def _check_condition(rule: Rule) -> Iterator[Diagnostic]:
             place,
             hint="write ep or cp, or leave `when` out",
         )
-
-
-@cache
-def _validator() -> SchemaValidator:
-    return SchemaValidator(RULES_SCHEMA)

@@ -6,16 +6,15 @@ import os
 import re
 import sys
 from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from pydantic_core import SchemaValidator, core_schema
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.disk.descriptors import prints_aside
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import BROKEN_STRATEGY_PLUGIN, NO_RULES, STRATEGY_CLASH
-from hpplan.plan.shape import NAME, NAMES, check_shape, described, record
+from hpplan.plan.names import NAME, NAMES, SHAPE_CODES
+from hpplan.shapes.findings import Checker
+from hpplan.shapes.shape import Field, Shape, list_of, values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,21 +27,29 @@ CP_ATTENTION = "cp_attention"
 KINDS = (MOE_EP_ROUTED, CP_ATTENTION)
 """What strategies do: a forward that routes tokens to experts, and a wrapper around attention."""
 
-STRATEGY_SCHEMA = record(
-    {
-        "target": described(NAME, "Dotted name of the function that rules point at."),
-        "kind": described(NAME, "What it does, such as moe_ep_routed."),
-        "target_class": described(NAME, "The class whose forward it replaces."),
-        "strip_boundary_subpatterns": described(
-            NAMES, "Sub-modules that its forward owns: fnmatch over the FQN below the module."
-        ),
-        "model_types": described(NAMES, "Model types it serves; absent means any."),
-    },
-    required=("target", "kind"),
-    title="Strategy",
+STRATEGY = Shape(
+    "Strategy",
+    Field("target", NAME, "Dotted name of the function that rules point at.", required=True),
+    Field("kind", NAME, "What it does, such as moe_ep_routed.", required=True),
+    Field("target_class", NAME, "The class whose forward it replaces."),
+    Field(
+        "strip_boundary_subpatterns",
+        NAMES,
+        "Sub-modules that its forward owns: fnmatch over the FQN below the module.",
+        default=(),
+    ),
+    Field("model_types", NAMES, "Model types it serves; absent means any."),
 )
-STRATEGIES = core_schema.list_schema(STRATEGY_SCHEMA, strict=True)
-STRATEGIES_SCHEMA = record({"strategies": STRATEGIES}, required=("strategies",), title="Strategies")
+STRATEGIES = Shape(
+    "Strategies",
+    Field(
+        "strategies",
+        list_of(STRATEGY),
+        "Strategies that join the built-in ones and win over them.",
+        required=True,
+    ),
+)
+_check = Checker(STRATEGIES, SHAPE_CODES)
 
 
 class Strategy(NamedTuple):
@@ -115,16 +122,8 @@ class StrategyTable:
 
 
 def strategy_from(data: Mapping[str, Any], place: Place | None = None) -> Strategy:
-    """Return the strategy that data of `STRATEGY_SCHEMA` declares."""
-    model_types = data.get("model_types")
-    return Strategy(
-        target=data["target"],
-        kind=data["kind"],
-        target_class=data.get("target_class"),
-        strip_boundary_subpatterns=tuple(data.get("strip_boundary_subpatterns", ())),
-        model_types=None if model_types is None else tuple(model_types),
-        place=place,
-    )
+    """Return the strategy that data of the shape `STRATEGY` declares."""
+    return Strategy(**values(STRATEGY.fields, data), place=place)
 
 
 def strategies_from(data: list[dict[str, Any]], place: Place) -> tuple[Strategy, ...]:
@@ -164,7 +163,7 @@ def load_strategies(document: Document) -> tuple[Strategy, ...]:
                 )
             ]
         )
-    problems = list(check_shape(_validator(), document.data, document.place))
+    problems = list(_check(document.data, document.place))
     if problems:
         raise InvalidInput(problems)
     return strategies_from(document.data["strategies"], document.place.at("strategies"))
@@ -182,7 +181,7 @@ def installed_strategies() -> tuple[Strategy, ...]:
     for name, owner, data in _installed(problems):
         place = Place(f"entry point {name}")
         items = data if isinstance(data, list | tuple) else [data]
-        shape = list(check_shape(_validator(), {"strategies": list(items)}, place))
+        shape = list(_check({"strategies": list(items)}, place))
         if shape:
             problems += (
                 Diagnostic(BROKEN_STRATEGY_PLUGIN, f"{problem.message} in {owner}", place)
@@ -289,8 +288,3 @@ def _declaring_folders() -> Iterator[str]:
                 with suppress(OSError), open(points, "rb") as file:  # noqa: PTH123 - the same
                     if _GROUP.encode() in file.read():
                         yield info
-
-
-@cache
-def _validator() -> SchemaValidator:
-    return SchemaValidator(STRATEGIES_SCHEMA)

@@ -16,35 +16,31 @@ if TYPE_CHECKING:
 
 
 def _plan() -> CoreSchema:
-    from pydantic_core import core_schema
-
-    from hpplan.plan.model import PLAN_SCHEMA
+    from hpplan.plan.model import PLAN
     from hpplan.plan.rules import RULES, RULES_OF_PLAN
+    from hpplan.shapes.shape import Shape
 
     # Loading leaves the plan's own rules to whoever applies them: with --rules, nobody does.
-    fields: Any = dict(PLAN_SCHEMA["fields"])
-    for name in RULES_OF_PLAN:
-        known = fields[name]["schema"].get("metadata", {})
-        fields[name] = core_schema.typed_dict_field({**RULES, "metadata": known}, required=False)
-    return {**PLAN_SCHEMA, "fields": fields}
+    fields = (field._replace(type=RULES) if field.name in RULES_OF_PLAN else field for field in PLAN.fields)
+    return Shape("Frozen plan", *fields).schema
 
 
 def _rules() -> CoreSchema:
-    from hpplan.plan.rules import RULES_SCHEMA
+    from hpplan.plan.rules import RULES_FILE
 
-    return RULES_SCHEMA
+    return RULES_FILE.schema
 
 
 def _strategies() -> CoreSchema:
-    from hpplan.plan.strategies import STRATEGIES_SCHEMA
+    from hpplan.plan.strategies import STRATEGIES
 
-    return STRATEGIES_SCHEMA
+    return STRATEGIES.schema
 
 
 def _config() -> CoreSchema:
-    from hpplan.plan.configuration import CONFIGURATION_SCHEMA
+    from hpplan.plan.configuration import CONFIGURATION
 
-    return CONFIGURATION_SCHEMA
+    return CONFIGURATION.schema
 
 
 def _workload() -> CoreSchema:
@@ -60,27 +56,27 @@ def _micro_batches() -> CoreSchema:
 
 
 def _routes() -> CoreSchema:
-    from hpplan.routing.routes_shape import ROUTES_SCHEMA
+    from hpplan.routing.routes_shape import ROUTES
 
-    return ROUTES_SCHEMA
+    return ROUTES.schema
 
 
 def _rank() -> CoreSchema:
-    from hpplan.routing.answer_shapes import RANK_SCHEMA
+    from hpplan.reports.route.rank import RANK
 
-    return RANK_SCHEMA
+    return RANK
 
 
 def _comparison() -> CoreSchema:
-    from hpplan.routing.answer_shapes import COMPARISON_SCHEMA
+    from hpplan.routing.comparison import COMPARISON
 
-    return COMPARISON_SCHEMA
+    return COMPARISON.schema
 
 
 def _statistics() -> CoreSchema:
-    from hpplan.routing.answer_shapes import STATISTICS_SCHEMA
+    from hpplan.routing.statistics import STATISTICS
 
-    return STATISTICS_SCHEMA
+    return STATISTICS.schema
 
 
 class DocumentKind(NamedTuple):

@@ -7,8 +7,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.cells import moved_by_rank, moved_inside, rows_by_rank
-from hpplan.routing.traffic import Link, pattern_of
+from hpplan.routing.traffic import LINK, LINK_FIELD, Link, pattern_of
 from hpplan.routing.transfers import BatchRoutes
+from hpplan.shapes.answer import AMOUNT, Answer
+from hpplan.shapes.shape import TEXT, Field, count, list_of, or_null
 from hpplan.wording import listed
 
 if TYPE_CHECKING:
@@ -73,6 +75,51 @@ class Way:
         return sum(found) if found else None
 
 
+WAY = Answer(
+    None,
+    Field("name", TEXT, "What the way is called."),
+    Field("summary", TEXT, "What it does."),
+    Field("collectives", count(1), "Collectives that run one after the other."),
+    Field("rows", count(0), "That leave their rank."),
+    Field("bytes", count(0), "Of these rows."),
+    Field("rows_between_nodes", or_null(count(0)), "Null where `ranks_per_node` is."),
+    Field(
+        "busiest_rank_rows",
+        count(0),
+        "Of the busiest rank of each collective, added up.",
+        get=lambda way: way.busiest_rows,
+    ),
+    Field("busiest_rank_bytes", count(0), "Of these rows."),
+    Field("seconds", or_null(AMOUNT), "The estimated time; null where `link` is."),
+)
+COMPARISON = Answer(
+    None,
+    LINK_FIELD._replace(get=lambda comparison: comparison.links.link and LINK.of(comparison.links.link)),
+    Field(
+        "ranks_per_node",
+        or_null(count(1)),
+        "Ranks of one node; null where it was not given.",
+        get=lambda comparison: comparison.links.ranks_per_node,
+    ),
+    Field(
+        "node_bandwidth",
+        or_null(AMOUNT),
+        "GB/s of a rank to ranks of its node; null: as the link.",
+        get=lambda comparison: comparison.links.node_bandwidth,
+    ),
+    Field("ways", list_of(WAY), "The ways to move the same features."),
+    Field(
+        "row_leaves_out_items",
+        list_of(count(0)),
+        "Ids of items of which only `record` brings all rows to their explicit destinations.",
+        get=lambda comparison: comparison.incomplete,
+    ),
+    Field("take", TEXT, "Name of the best way.", get=lambda comparison: comparison.best.name),
+    Field("reason", TEXT, "Why it is the best."),
+)
+"""What `hpplan route --compare` answers."""
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The ways that a mesh has, and the one to take."""
@@ -113,29 +160,17 @@ class Comparison:
 
     def to_data(self) -> dict[str, Any]:
         """Return the comparison as a document."""
-        link = self.links.link
-        return {
-            "link": None if link is None else link._asdict(),
-            "ranks_per_node": self.links.ranks_per_node,
-            "node_bandwidth": self.links.node_bandwidth,
-            "ways": [
-                {
-                    "name": way.name,
-                    "summary": way.summary,
-                    "collectives": len(way.steps),
-                    "rows": way.rows,
-                    "bytes": way.rows * self.row_bytes,
-                    "rows_between_nodes": way.rows_between_nodes if self.links.ranks_per_node else None,
-                    "busiest_rank_rows": way.busiest_rows,
-                    "busiest_rank_bytes": way.busiest_rows * self.row_bytes,
-                    "seconds": way.seconds,
-                }
-                for way in self.ways
-            ],
-            "row_leaves_out_items": list(self.incomplete),
-            "take": self.best.name,
-            "reason": self.reason,
-        }
+        ways = [
+            WAY.of(
+                way,
+                collectives=len(way.steps),
+                bytes=way.rows * self.row_bytes,
+                rows_between_nodes=way.rows_between_nodes if self.links.ranks_per_node else None,
+                busiest_rank_bytes=way.busiest_rows * self.row_bytes,
+            )
+            for way in self.ways
+        ]
+        return COMPARISON.of(self, ways=ways)
 
 
 def compare_ways(table: RoutingTable, links: Links) -> Comparison:

@@ -11,7 +11,6 @@ from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.errors import InvalidInput, InvalidOption
 from hpplan.nearest import nearest_name
-from hpplan.plan.shape import kind_of
 from hpplan.routing.mesh_codes import (
     DUPLICATE_AXIS,
     EP_DOES_NOT_DIVIDE,
@@ -20,6 +19,7 @@ from hpplan.routing.mesh_codes import (
     UNUSABLE_AXIS_SIZE,
     WORLD_SIZE_MISMATCH,
 )
+from hpplan.shapes.findings import kind_of
 from hpplan.wording import plural
 
 if TYPE_CHECKING:

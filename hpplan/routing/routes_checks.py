@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic
-from hpplan.nearest import nearest_name
-from hpplan.plan.shape import kind_of
 from hpplan.routing.route_codes import ROUTES_DIFFER, UNKNOWN_ROUTES_FIELD
 from hpplan.routing.traffic import Link, Traffic
+from hpplan.shapes.findings import ignored, kind_of
 from hpplan.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from hpplan.diagnostics import Place
     from hpplan.routing.routes import RoutingTable
+
+_unknown = ignored(UNKNOWN_ROUTES_FIELD)
 
 _MAKE_AGAIN = "make the table again with `hpplan route`"
 
@@ -26,26 +27,14 @@ _MOST_NAMED = 8
 """Differences of the traffic that are reported one by one."""
 
 
-def check_fields(data: Mapping[str, Any], known: Sequence[str], place: Place) -> Iterator[Diagnostic]:
-    """Yield a warning for each field that is not known."""
-    for name in data:
-        if name not in known:
-            near = nearest_name(str(name), known)
-            yield Diagnostic(
-                UNKNOWN_ROUTES_FIELD,
-                f"the field `{name}` is not known and is ignored",
-                place.key(name),
-                hint=f"did you mean `{near}`?" if near else None,
-            )
-
-
 def check_sums(data: Mapping[str, Any], table: RoutingTable, place: Place) -> Iterator[Diagnostic]:
     """Yield findings about a `traffic` field that is not what the routes of its table add up to.
 
     Fields that are not there say nothing wrong; unknown ones are warnings.
     """
     planned = Traffic(table, _link(data.get("estimate"))).to_data()
-    yield from check_fields(data, (*planned, "estimate"), place)
+    known = (*planned, "estimate")
+    yield from (_unknown(name, known, place.key(name)) for name in data if name not in known)
     if "estimate" in data and "estimate" not in planned:
         form = "must be {bandwidth_gb_per_s, latency_us, seconds}, of a link that there can be"
         yield Diagnostic(ROUTES_DIFFER, f"`estimate` {form}", place.at("estimate"), hint=_MAKE_AGAIN)

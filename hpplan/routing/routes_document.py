@@ -12,8 +12,8 @@ from hpplan.routing.fit import check_fit
 from hpplan.routing.mesh import mesh_from_data
 from hpplan.routing.route_codes import DIGEST_MISMATCH, ROUTES_DIFFER
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.routes_checks import check_fields, check_sums
-from hpplan.routing.routes_shape import MESH_FIELDS, PARENT_FIELDS, TOP_FIELDS, check_shape
+from hpplan.routing.routes_checks import check_sums
+from hpplan.routing.routes_shape import PARENT, check_routes_shape
 from hpplan.routing.routes_writer import parent_data
 from hpplan.wording import plural
 from hpplan.workload.workload import load_workload
@@ -42,7 +42,10 @@ def routes_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> Routin
     and compared with what the document says: nothing that could make ranks
     disagree gets past. Raises InvalidInput.
     """
-    problems = list(check_shape(data, place))
+    warnings: list[Diagnostic] = []
+    problems: list[Diagnostic] = []
+    for finding in check_routes_shape(data, place):
+        (problems if finding.level == "error" else warnings).append(finding)
     if problems:
         raise InvalidInput(problems)
     mesh = mesh_from_data(data["mesh"], place.at("mesh"))
@@ -72,23 +75,12 @@ def routes_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> Routin
             )
         )
     traffic = data.get("traffic")
-    warnings = [*_unknown_fields(data, place)]
     if traffic is not None and not problems:
         for finding in check_sums(traffic, table, place.at("traffic")):
             (problems if finding.level == "error" else warnings).append(finding)
     if problems:
         raise InvalidInput([*problems, *warnings])
     return replace(table, warnings=(*table.warnings, *warnings))
-
-
-def _unknown_fields(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
-    yield from check_fields(data, TOP_FIELDS, place)
-    yield from check_fields(data["mesh"], MESH_FIELDS, place.at("mesh"))
-    for index, parent in enumerate(data["parents"]):
-        found = list(check_fields(parent, PARENT_FIELDS, place.at("parents", index)))
-        yield from found
-        if found:
-            break  # a field that every parent has is one finding
 
 
 def _with_buckets(data: Mapping[str, Any], dp: int) -> dict[str, Any]:
@@ -144,7 +136,7 @@ def _check_parents(data: Mapping[str, Any], table: RoutingTable, place: Place) -
         if shared is None:
             shared = written[id(parent.routes)] = parent_data(parent)
         planned = {"ranks": list(parent.ranks), **shared}
-        for name in PARENT_FIELDS:
+        for name in PARENT.names:
             if name in found and name in planned and found[name] != planned[name]:
                 yield _first_difference(found[name], planned[name], where.at(index, name))
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.assignment import POLICIES
-from hpplan.routing.assignment.base import LOAD_FACTOR
+from hpplan.routing.assignment.base import COSTS, LOAD_FACTOR
 from hpplan.routing.request import check_request
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.traffic import Traffic
+from hpplan.routing.routes_shape import GRANULARITY
+from hpplan.routing.traffic import LINK_FIELD, Traffic
+from hpplan.shapes.answer import AMOUNT, Answer
+from hpplan.shapes.shape import FLAG, TEXTS, Field, count, literal, mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,6 +85,48 @@ class Distribution(NamedTuple):
     worst_at: int
 
 
+DISTRIBUTION = Answer(
+    None,
+    Field("median", AMOUNT, "Of the values of all micro-batches."),
+    Field("p95", AMOUNT, "The nearest-rank 95th percentile."),
+    Field("worst", AMOUNT, "The largest value."),
+    Field("worst_at", count(0), "The first micro-batch with the worst, counted from 0."),
+)
+_MEASURED = Answer(
+    None,
+    *(
+        Field(one.name, DISTRIBUTION.schema, f"{one.summary[0].upper()}{one.summary[1:]}.")
+        for one in MEASURES
+    ),
+    optional=tuple(one.name for one in MEASURES if one.needs_link),
+)
+STATISTICS = Answer(
+    None,
+    Field(
+        "mesh",
+        Answer(
+            None,
+            Field("axes", mapping_of(count(1)), "Axis to size."),
+            Field("order", TEXTS, "The axes, outermost first."),
+            Field("sp", FLAG, "Whether TP ranks split the sequence."),
+            Field("ep", count(2), "Ranks that share experts, where there are several."),
+            optional=("ep",),
+        ).schema,
+        "The axes of the job's ranks.",
+    ),
+    Field("granularity", GRANULARITY, "Whether whole records are sent, or owned rows alone."),
+    Field("micro_batches", count(1), "Number of micro-batches."),
+    Field("cost", literal(COSTS), "What encoding an item is taken to cost."),
+    LINK_FIELD,
+    Field(
+        "policies",
+        mapping_of(_MEASURED),
+        "Distributions over the micro-batches, by assignment policy and measure.",
+    ),
+)
+"""What `hpplan route` answers to many micro-batches."""
+
+
 @dataclass(frozen=True)
 class Statistics:
     """Distributions by policy and measure."""
@@ -108,17 +153,11 @@ class Statistics:
 
     def to_data(self) -> dict[str, Any]:
         """Return the statistics as a document."""
-        return {
-            "mesh": self.mesh.to_data(),
-            "granularity": self.granularity,
-            "micro_batches": self.micro_batches,
-            "cost": self.cost,
-            "link": None if self.link is None else self.link._asdict(),
-            "policies": {
-                policy: {name: values._asdict() for name, values in measures.items()}
-                for policy, measures in self.policies.items()
-            },
+        policies = {
+            policy: {name: DISTRIBUTION.of(found) for name, found in measures.items()}
+            for policy, measures in self.policies.items()
         }
+        return STATISTICS.of(self, mesh=self.mesh.to_data(), policies=policies)
 
 
 def distribution(values: Sequence[float]) -> Distribution:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpplan.routing.assignment.base import COSTS, load_bound
 from hpplan.routing.cells import moved_by_rank, moved_inside, rows_by_rank
 from hpplan.routing.request import require_known
+from hpplan.shapes.answer import AMOUNT, Answer
+from hpplan.shapes.shape import Field, or_null
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +31,19 @@ class Link(NamedTuple):
     def seconds(self, size: float) -> float:
         """Return the time in seconds of moving `size` bytes."""
         return size / (self.bandwidth * 1e9) + self.latency / 1e6
+
+
+LINK = Answer(
+    None,
+    Field("bandwidth", AMOUNT, "GB/s."),
+    Field("latency", AMOUNT, "Microseconds."),
+)
+LINK_FIELD = Field(
+    "link",
+    or_null(LINK),
+    "Of a rank to ranks of other nodes; null where none was given.",
+    get=lambda value: None if value.link is None else LINK.of(value.link),
+)
 
 
 class RankTraffic(NamedTuple):

@@ -31,13 +31,18 @@ _LONGEST_SHOWN = 60
 
 
 class Codes(NamedTuple):
-    """The codes of findings about a kind of document; `noun` is what it is called."""
+    """The codes of findings about a kind of document; `noun` is what it is called.
+
+    What is out of range is mistyped unless it has codes of its own. `unknown`
+    returns the finding about an unknown field from its name, those that are
+    known there, and its place.
+    """
 
     missing: Code
     mistyped: Code
-    too_small: Code
-    too_large: Code
-    unknown: Code
+    too_small: Code | None = None
+    too_large: Code | None = None
+    unknown: Callable[[str, Sequence[str], Place], Diagnostic] | None = None
     noun: str = "the document"
 
 
@@ -83,25 +88,33 @@ class Checker:
             return finding
         if kind == "missing":
             return Diagnostic(codes.missing, f"the field {name} is missing", place.at(*path[:-1]))
-        if kind == "extra_forbidden":
-            near = nearest_name(str(path[-1]), tuple(_below(self._schema, path[:-1])["fields"]))
-            return Diagnostic(
-                codes.unknown,
-                f"the field {name} is not known and is ignored",
-                place.key(*path),
-                hint=f"did you mean `{near}`?" if near else None,
-            )
+        if kind == "extra_forbidden" and codes.unknown is not None:
+            known = tuple(_below(self._schema, path[:-1])["fields"])
+            return codes.unknown(str(path[-1]), known, place.key(*path))
         if kind == "greater_than_equal":
             return Diagnostic(
-                codes.too_small, f"{name} must be at least {error['ctx']['ge']}, not {found}", where
+                codes.too_small or codes.mistyped,
+                f"{name} must be at least {error['ctx']['ge']}, not {found}",
+                where,
             )
         if kind == "less_than_equal":
-            return Diagnostic(codes.too_large, f"{name} must be at most 2^53 - 1", where)
+            return Diagnostic(codes.too_large or codes.mistyped, f"{name} must be at most 2^53 - 1", where)
         belongs = own or _BELONGS.get(kind) or error["msg"].removeprefix("Input should be ")
         hint = _type_hint(kind, found) if self._hints else None
         if not path:
             name = codes.noun
         return Diagnostic(codes.mistyped, f"{name} must be {belongs}, not {kind_of(found)}", where, hint)
+
+
+def ignored(code: Code) -> Callable[[str, Sequence[str], Place], Diagnostic]:
+    """Return how to tell of an unknown field that changes nothing."""
+
+    def finding(name: str, known: Sequence[str], place: Place) -> Diagnostic:
+        near = nearest_name(name, known)
+        message = f"the field `{name}` is not known and is ignored"
+        return Diagnostic(code, message, place, hint=f"did you mean `{near}`?" if near else None)
+
+    return finding
 
 
 def one_of_names(names: Sequence[str], code: Code) -> Callable[[str, object, Place], Diagnostic]:

@@ -36,7 +36,8 @@ class Field(NamedTuple):
 
     `default` is what it means where it is not there. `get` returns its value
     from what a document is written of; without it, that is the attribute of
-    the same name.
+    the same name. In a list that is `unordered` neither order nor repetition
+    means anything.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Field(NamedTuple):
     default: Any = None
     required: bool = False
     get: Callable[[Any], Any] | None = None
+    unordered: bool = False
 
     @property
     def description(self) -> str:
@@ -70,7 +72,7 @@ class Shape:
         self.schema: CoreSchema = core_schema.typed_dict_schema(
             {
                 field.name: core_schema.typed_dict_field(
-                    _noted(field.type, {"description": field.description}), required=field.required
+                    described(field.type, field.description), required=field.required
                 )
                 for field in fields
             },
@@ -80,11 +82,11 @@ class Shape:
         )
 
 
-def _noted(schema: CoreSchema, updates: Mapping[str, Any]) -> CoreSchema:
-    """Return a schema with notes for its JSON Schema."""
+def described(schema: CoreSchema, description: str) -> CoreSchema:
+    """Return a schema with a description for its JSON Schema."""
     known = schema.get("metadata", {})
-    own = {**known.get("pydantic_js_updates", {}), **updates}
-    return {**schema, "metadata": {**known, "pydantic_js_updates": own}}
+    updates = {**known.get("pydantic_js_updates", {}), "description": description}
+    return {**schema, "metadata": {**known, "pydantic_js_updates": updates}}
 
 
 def told(schema: CoreSchema, **faults: Any) -> CoreSchema:  # noqa: ANN401 - see below
@@ -101,15 +103,33 @@ def count(least: int) -> CoreSchema:
     return core_schema.int_schema(strict=True, ge=least, le=LARGEST_NUMBER)
 
 
-def list_of(element: CoreSchema | Shape, least: int | None = None) -> CoreSchema:
-    """Return the schema of a list, with at least so many elements."""
-    schema = element.schema if isinstance(element, Shape) else element
-    return core_schema.list_schema(schema, min_length=least, strict=True)
+def text(*, most: int | None = None, pattern: str | None = None) -> CoreSchema:
+    """Return the schema of a text of at most so many characters, all of which the pattern matches."""
+    return core_schema.str_schema(strict=True, max_length=most, pattern=pattern)
+
+
+def literal(allowed: Iterable[str | int]) -> CoreSchema:
+    """Return the schema of a value that is one of a few."""
+    return core_schema.literal_schema(list(allowed))
+
+
+def list_of(element: CoreSchema | Shape, least: int | None = None, most: int | None = None) -> CoreSchema:
+    """Return the schema of a list, with at least and at most so many elements."""
+    return core_schema.list_schema(_schema(element), min_length=least, max_length=most, strict=True)
 
 
 def mapping_of(value: CoreSchema | Shape, keys: CoreSchema = TEXT) -> CoreSchema:
     """Return the schema of a mapping whose keys are data."""
-    return core_schema.dict_schema(keys, value.schema if isinstance(value, Shape) else value, strict=True)
+    return core_schema.dict_schema(keys, _schema(value), strict=True)
+
+
+def or_null(value: CoreSchema | Shape) -> CoreSchema:
+    """Return the schema of a value that may be null."""
+    return core_schema.nullable_schema(_schema(value))
+
+
+def _schema(value: CoreSchema | Shape) -> CoreSchema:
+    return value.schema if isinstance(value, Shape) else value
 
 
 def one_of(*choices: CoreSchema, belongs: str) -> CoreSchema:
@@ -151,7 +171,7 @@ def written(fields: Iterable[Field], value: Any) -> dict[str, Any]:  # noqa: ANN
     That is what is None, and what is false or empty by default.
     """
     data: dict[str, Any] = {}
-    for name, _, _, default, _, get in fields:
+    for name, _, _, default, _, get, _ in fields:
         own = getattr(value, name) if get is None else get(value)
         if own or (own is not None and own != default):
             data[name] = list(own) if isinstance(own, tuple) else own

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic_core import core_schema
-
 from hpplan.diagnostics import Diagnostic
-from hpplan.shapes.findings import Checker, Codes, one_of_names
-from hpplan.shapes.shape import FLAG, Field, Shape, count, key_order, list_of, mapping_of, told, written
+from hpplan.shapes.findings import Checker, Codes, ignored, one_of_names
+from hpplan.shapes.shape import (
+    FLAG,
+    Field,
+    Shape,
+    count,
+    key_order,
+    list_of,
+    literal,
+    mapping_of,
+    text,
+    told,
+    written,
+)
 from hpplan.workload.codes import (
     MISSING_WORKLOAD_FIELD,
     MISTYPED_WORKLOAD_FIELD,
@@ -33,7 +43,7 @@ DTYPES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
 
 
 def _name(names: Sequence[str], code: Code) -> CoreSchema:
-    return told(core_schema.literal_schema(list(names)), literal_error=one_of_names(names, code))
+    return told(literal(names), literal_error=one_of_names(names, code))
 
 
 def _below_one(name: str, found: object, place: Place) -> Diagnostic:
@@ -43,7 +53,7 @@ def _below_one(name: str, found: object, place: Place) -> Diagnostic:
 _ROWS = told(count(1), greater_than_equal=_below_one)
 _NUMBERS = list_of(count(0))
 _ITEM_ID = told(
-    core_schema.str_schema(strict=True, pattern="^(0|[1-9][0-9]{0,15})$"),
+    text(pattern="^(0|[1-9][0-9]{0,15})$"),
     string_pattern_mismatch="an item id",
 )
 
@@ -165,7 +175,7 @@ check_workload_shape = Checker(
         mistyped=MISTYPED_WORKLOAD_FIELD,
         too_small=SIZE_TOO_SMALL,
         too_large=SIZE_TOO_LARGE,
-        unknown=UNKNOWN_WORKLOAD_FIELD,
+        unknown=ignored(UNKNOWN_WORKLOAD_FIELD),
         noun="the workload",
     ),
 )

@@ -13,7 +13,7 @@ from hpplan.documents.reader import Document, parse_document
 from hpplan.documents.source import Sources
 from hpplan.errors import InvalidInput
 from hpplan.plan.model import ENTRY_FIELDS, TOP_LEVEL_FIELDS, load_plan
-from hpplan.plan.rules import RULE_SCHEMA
+from hpplan.plan.rules import RULE
 from hpplan.reports.changes.diff import render_text
 from hpplan.reports.explain.fqn import render as explain_fqn
 from hpplan.reports.explain.plan import render as explain_plan
@@ -42,7 +42,7 @@ ENTRY = st.fixed_dictionaries(
         **dict.fromkeys(("is_boundary", "region_dispatch", "skip_source_lowering"), st.booleans()),
     },
 )
-RECORD = st.dictionaries(st.sampled_from(["match", "fqn", *RULE_SCHEMA["fields"]]), NAMES, max_size=3)
+RECORD = st.dictionaries(st.sampled_from(["match", "fqn", *RULE.names]), NAMES, max_size=3)
 SOUND = st.fixed_dictionaries(
     {
         "param_plan": st.dictionaries(NAMES, ENTRY, max_size=4),

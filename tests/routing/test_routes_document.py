@@ -219,7 +219,7 @@ def test_unknown_fields_are_warnings() -> None:
     data = json.loads(json.dumps(routes_to_data(table(), Link(3.0, 1.0))))
     assert routes_from_data(data, Place("t")).warnings == ()
     data["digets"] = data["mesh"]["sq"] = data["parents"][1]["rank"] = data["traffic"]["row"] = 1
-    found = routes_from_data(data, Place("t")).warnings
+    found = sorted(routes_from_data(data, Place("t")).warnings, key=lambda one: one.place.path)
     assert [(one.code.name, one.level, one.place.path) for one in found] == [
         ("unknown-routes-field", "warning", path)
         for path in (("digets",), ("mesh", "sq"), ("parents", 1, "rank"), ("traffic", "row"))

@@ -100,11 +100,7 @@ def fields_of(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN40
             yield from fields_of(member)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [kind for kind in DOCUMENT_KINDS if kind.name in {"workload", "micro-batches"}],
-    ids=lambda kind: kind.name,
-)
+@each_kind
 def test_every_field_says_what_it_is(kind: DocumentKind) -> None:
     """A failure means that an editor shows a field and not what it is for."""
     assert [name for name, field in fields_of(json_schema(kind)) if not field.get("description")] == []

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any
 from hpplan.errors import UnusableRequest
 from hpplan.reports.route.facts import setting_of
 from hpplan.reports.terminal.quantities import size
+from hpplan.routing.routes_shape import DIGEST, GRANULARITY, RANKS
+from hpplan.shapes.answer import Answer, either
+from hpplan.shapes.shape import TEXT, Field, count, list_of, literal
 from hpplan.wording import listed, plural
 
 if TYPE_CHECKING:
+    from pydantic_core.core_schema import CoreSchema
+
     from hpplan.reports.route.facts import Facts
     from hpplan.reports.route.view import RouteView
     from hpplan.reports.terminal.screen import Screen
@@ -21,6 +26,52 @@ MOST_POSITIONS = 50_000_000
 
 MOST_LISTED = 64
 """Ranks of a group up to which text lists them all."""
+
+
+def _tuples(length: int) -> CoreSchema:
+    return list_of(list_of(count(0), length, length))
+
+
+IDLE = Answer(
+    None,
+    Field("rank", count(0), "Global rank."),
+    Field("exchanges", literal([False]), "It has no part in the exchange."),
+    Field("reason", TEXT, "Why the rank has no part in the exchange."),
+)
+EXCHANGING = Answer(
+    None,
+    Field("rank", count(0), "Global rank."),
+    Field("exchanges", literal([True]), "It has a part in the exchange."),
+    Field("digest", DIGEST, "Of the routing table."),
+    Field("mode", TEXT, "Which ranks exchange, by which collective."),
+    Field("granularity", GRANULARITY, "Whether whole records are sent, or owned rows alone."),
+    Field("group_ranks", RANKS, "Global rank of each rank of the group, which peers are numbered by."),
+    Field("group_rank", count(0), "The rank's own number in the group."),
+    Field("tokens", _tuples(2), "[start, stop) of the tokens that the rank holds."),
+    Field("local_length", count(0), "Tokens of one batch row that the rank holds."),
+    Field("copies", count(1), "Ranks of the group that hold these tokens."),
+    Field("bucket", _tuples(2), "[item_id, rows] of the features that the rank produces, in order."),
+    Field("sends", _tuples(4), "[destination, item_id, row_start, row_stop] in wire order."),
+    Field("receives", _tuples(4), "[source, item_id, row_start, row_stop] in wire order."),
+    Field("input_splits", RANKS, "Rows to each rank of the group."),
+    Field("output_splits", RANKS, "Rows from each rank of the group."),
+    Field("hand_over", _tuples(4), "[item_id, row_start, row_stop, first received row] in hand-over order."),
+    Field(
+        "positions",
+        list_of(count(-1)),
+        "For each received row batch_index * local_length + its local token; -1 where it is another's.",
+    ),
+    Field("rows_sent", count(0), "To others."),
+    Field("rows_received", count(0), "From others."),
+    Field("rows_kept", count(0), "From itself."),
+    Field("send_buffer_bytes", count(0), "Of the rows that it sends and keeps."),
+    Field("receive_buffer_bytes", count(0), "Of the rows that it receives and keeps."),
+)
+_EVERY_RANK = Answer(
+    None, Field("ranks", list_of(either(EXCHANGING, IDLE)), "Every rank of the mesh, by global rank.")
+)
+RANK = either(EXCHANGING, IDLE, _EVERY_RANK)
+"""What `hpplan route --rank` answers."""
 
 _COLUMNS = ("what", "peer", "item_id", "row_start", "row_stop", "offset")
 
@@ -75,37 +126,24 @@ def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
     """Return one rank's part as a document; peers are parent ranks, `group_ranks` their global ranks."""
     route = view.table.rank_route(rank)
     if route is None:
-        return {"rank": rank, "exchanges": False, "reason": _idle(view, rank)}
+        return IDLE.of(rank=rank, exchanges=False, reason=_idle(view, rank))
     if route.receive_buffer_rows > MOST_POSITIONS:
         raise UnusableRequest(
             f"rank {rank} gets {route.receive_buffer_rows:,} rows, too many to list the position of each; "
             "--format table has them as runs"
         )
     row_bytes = view.traffic.row_bytes
-    return {
-        "rank": rank,
-        "exchanges": True,
-        "digest": view.table.digest,
-        "mode": route.mode.name,
-        "granularity": view.table.granularity,
-        "group_ranks": list(route.group_ranks),
-        "group_rank": route.group_rank,
-        "tokens": [list(run) for run in _tokens(view, route)],
-        "local_length": route.local_length,
-        "copies": route.copies,
-        "bucket": [list(entry) for entry in route.bucket],
-        "sends": [list(entry) for entry in route.sends],
-        "receives": [list(entry) for entry in route.receives],
-        "input_splits": list(route.input_splits),
-        "output_splits": list(route.output_splits),
-        "hand_over": [list(entry) for entry in route.hand_over],
-        "positions": route.positions,
-        "rows_sent": route.rows_sent,
-        "rows_received": route.rows_received,
-        "rows_kept": route.rows_kept,
-        "send_buffer_bytes": route.send_buffer_rows * row_bytes,
-        "receive_buffer_bytes": route.receive_buffer_rows * row_bytes,
-    }
+    return EXCHANGING.of(
+        route,
+        rank=rank,
+        exchanges=True,
+        digest=view.table.digest,
+        mode=route.mode.name,
+        granularity=view.table.granularity,
+        tokens=tuple(_tokens(view, route)),
+        send_buffer_bytes=route.send_buffer_rows * row_bytes,
+        receive_buffer_bytes=route.receive_buffer_rows * row_bytes,
+    )
 
 
 def every_rank_text(view: RouteView, screen: Screen) -> str:
@@ -119,7 +157,7 @@ def every_rank_text(view: RouteView, screen: Screen) -> str:
 def every_rank_data(view: RouteView) -> dict[str, Any]:
     """Return each rank's part as one document."""
     _check_size(view)
-    return {"ranks": [rank_data(view, rank) for rank in range(view.table.mesh.world_size)]}
+    return _EVERY_RANK.of(ranks=[rank_data(view, rank) for rank in range(view.table.mesh.world_size)])
 
 
 def every_rank_rows(view: RouteView) -> list[list[object]]:
