@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.options import INPUT, PATH
+from hpplan.cli.options import INPUT, PATH, Command
 from hpplan.cli.overwriting import refuse_overwriting
 from hpplan.cli.route_inputs import read_routes
 from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hpplan.watch.launched import Job
 
 
-@click.command("exec", short_help="Run the routes under torchrun, and verify every row.")
+@click.command("exec", cls=Command, short_help="Run the routes under torchrun, and verify every row.")
 @click.argument("path", type=INPUT, metavar="INPUT")
 @routing_options
 @click.option(
@@ -173,12 +173,15 @@ def _tell(output: Output, outcome: Outcome, path: str) -> int:
 
 def _read(output: Output, job: Job, path: str, routing: RouteOptions) -> RoutingTable:
     """Read INPUT on a rank; usage errors become what all ranks can hear of."""
-    from hpplan.errors import UnusableRequest
+    from hpplan.cli.options import as_bad_parameter
+    from hpplan.errors import UnusableArgument, UnusableRequest
 
     if path == "-" and job.store_path is None and job.world_size > 1:
         raise UnusableRequest("the workers of torchrun cannot share standard input; give INPUT as a file")
     try:
         return read_routes(output, path, routing)
+    except UnusableArgument as error:
+        raise UnusableRequest(as_bad_parameter(error).format_message()) from None
     except click.ClickException as error:
         raise UnusableRequest(error.format_message()) from None
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
 from hpplan.cli.inputs import note_warnings
 from hpplan.cli.names import ROUTE_FORMAT
-from hpplan.cli.options import INPUT, PATH
+from hpplan.cli.options import INPUT, Command, output_option
 from hpplan.cli.overwriting import refuse_overwriting
 from hpplan.cli.route_inputs import read_route_input
 from hpplan.cli.routing_options import RankOrAll, RouteOptions, routing_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hpplan.cli.output import Output
     from hpplan.cli.route_inputs import RouteInput
     from hpplan.reports.route.formats import RouteFormat
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from hpplan.reports.terminal.screen import Screen
     from hpplan.routing.comparison import Links
     from hpplan.routing.routes import RoutingTable
-    from hpplan.routing.traffic import Link
-
+    from hpplan.routing.statistics import Statistics
 
 _SLOWEST, _FASTEST = 1e-6, 1e6
 """GB/s; beyond them a time in seconds may be no number any more."""
@@ -33,7 +34,23 @@ _LONGEST = 1e9
 """Microseconds of latency."""
 
 
-@click.command("route", short_help="Compute and preview the feature-exchange routing table.")
+class _Options(NamedTuple):
+    rank: int | Literal["all"] | None
+    bandwidth: float | None
+    latency: float | None
+    ranks_per_node: int | None
+    node_bandwidth: float | None
+    comparing: bool
+    format_name: str | None
+    export: str | None
+    output_file: str | None
+
+    @property
+    def whole_table(self) -> bool:
+        return self.rank is None and self.export is None and not self.comparing
+
+
+@click.command("route", cls=Command, short_help="Compute and preview the feature-exchange routing table.")
 @click.argument("path", type=INPUT, metavar="INPUT")
 @routing_options
 @click.option(
@@ -77,24 +94,9 @@ _LONGEST = 1e9
     help="Write the byte matrix of nccl-tests' alltoallv_perf, or PARAM traces, instead. PARAM reads one "
     "trace a rank: give --rank, or a folder with -o.",
 )
-@click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
+@output_option()
 @click.pass_obj
-def command(
-    output: Output,
-    /,
-    path: str,
-    rank: int | Literal["all"] | None,
-    bandwidth: float | None,
-    latency: float | None,
-    ranks_per_node: int | None,
-    node_bandwidth: float | None,
-    format_name: str | None,
-    export: str | None,
-    output_file: str | None,
-    *,
-    comparing: bool,
-    **options: Any,  # noqa: ANN401 - the fields of RouteOptions
-) -> int:
+def command(output: Output, /, path: str, **options: Any) -> None:  # noqa: ANN401 - fields of _Options and RouteOptions
     """Preview the exchange of INPUT on a mesh: a workload, a plan with feature_exchange, or a routing table.
 
     A plan's parallel_dims are its mesh; a workload needs --mesh. Warnings go
@@ -105,99 +107,142 @@ def command(
     """
     from hpplan.reports.route.formats import format_of
 
-    chosen = format_of(format_name, output_file)
-    if export is not None and format_name is not None:
+    asked = _Options(**{name: options.pop(name) for name in _Options._fields})
+    chosen = format_of(asked.format_name, asked.output_file)
+    if asked.export is not None and asked.format_name is not None:
         raise click.UsageError("--export has a format of its own; leave out --format")
-    links = _links(bandwidth, latency, ranks_per_node, node_bandwidth)
+    links = _links(asked)
     routing = RouteOptions(**options)
-    refuse_overwriting([output_file], (path, routing.workload_file))
-    found = read_route_input(output, path, routing, several=True)
-    note_warnings(output, found.warnings, strict=False)
-    if not comparing:
-        _check_links(links, chosen, rank, export, several=bool(found.micro_batches))
-    screen = output.screen(output_file)
-    if found.micro_batches:
-        _only_statistics({"--rank": rank is not None, "--export": export is not None, "--compare": comparing})
-        from hpplan.cli.route_analyses import statistics_text
-
-        output.write(output_file, statistics_text(output, found, routing, links, chosen.name, screen))
-        return 0
-    # The table itself lists the warnings: on one terminal, once is enough.
-    whole = chosen.name == "table" and rank is None and export is None and not comparing
-    shown = whole and output_file in {None, "-"} and sys.stdout.isatty() and sys.stderr.isatty()
+    inputs = (path, routing.workload_file)
+    refuse_overwriting([asked.output_file], inputs)
+    given = read_route_input(output, path, routing, several=True)
+    note_warnings(output, given.warnings)
+    _check_links(links, chosen, asked, several=bool(given.micro_batches))
+    screen = output.screen(asked.output_file)
+    if given.micro_batches:
+        _check_statistics(asked)
+        statistics = _statistics(output, given, routing, links)
+        note_warnings(output, statistics.warnings)
+        output.write(asked.output_file, _statistics_text(statistics, chosen.name, screen))
+        return
     name = "standard input" if path == "-" else path
-    view = _view(output, found, routing, links, name=name, shown=shown)
+    view = _view(output, given, routing, links, asked, chosen, name=name)
     world = view.table.mesh.world_size
-    if isinstance(rank, int) and rank >= world:
+    if isinstance(asked.rank, int) and asked.rank >= world:
         raise click.BadParameter(f"the mesh has ranks 0 to {world - 1}.", param_hint="'--rank'")
-    if export is not None:
-        if comparing:
-            raise click.UsageError("--export writes one table; leave out --compare")
-        _export(output, view.table, export, rank, output_file, (path, routing.workload_file))
-        return 0
-    output.write(output_file, _text(view, links, chosen, rank, screen, comparing=comparing))
-    return 0
+    if asked.export is None:
+        output.write(asked.output_file, _text(view, links, chosen, asked, screen))
+        return
+    if asked.comparing:
+        raise click.UsageError("--export writes one table; leave out --compare")
+    _export(output, view.table, asked, inputs)
 
 
-def _text(
-    view: RouteView,
-    links: Links,
-    chosen: RouteFormat,
-    rank: int | Literal["all"] | None,
-    screen: Screen,
-    *,
-    comparing: bool,
-) -> str:
+def _text(view: RouteView, links: Links, chosen: RouteFormat, asked: _Options, screen: Screen) -> str:
     """Return the table, a rank's part of it or every rank's, or the ways to move its features."""
-    if comparing:
-        if rank is not None:
+    if asked.comparing:
+        if asked.rank is not None:
             raise click.UsageError("--compare is about all ranks; leave out --rank")
-        from hpplan.cli.route_analyses import comparison_text
+        from hpplan.reports.route.compare import render
+        from hpplan.routing.comparison import compare_ways
 
-        return comparison_text(view, links, chosen.name, screen)
-    if rank is None:
+        comparison = compare_ways(view.table, links)
+        return _analysis(
+            chosen.name, "ways side by side", comparison.to_data, lambda: render(comparison, screen)
+        )
+    if asked.rank is None:
         return chosen.table(view, screen)
     if chosen.rank is None:
         raise click.UsageError(f"--format {chosen.name} shows all ranks; leave out --rank")
-    return chosen.rank(view, None if rank == "all" else rank, screen)
+    return chosen.rank(view, None if asked.rank == "all" else asked.rank, screen)
 
 
 def _view(
-    output: Output, found: RouteInput, options: RouteOptions, links: Links, *, name: str, shown: bool
+    output: Output,
+    given: RouteInput,
+    routing: RouteOptions,
+    links: Links,
+    asked: _Options,
+    chosen: RouteFormat,
+    *,
+    name: str,
 ) -> RouteView:
-    """Plan the routes, and say on standard error what they give cause to warn of, unless it is `shown`."""
+    """Plan the routes, and say on standard error what they give cause to warn of."""
     from hpplan.reports.route.view import RouteView
 
-    table = found.table or options.plan(found.mesh, found.workload)
-    if found.note:
-        output.note(found.note)
-    policy = options.assign or "lpt"
-    given = found.table is not None or all(batch.buckets is not None for batch in table.workload.batches)
-    view = RouteView(table, "" if given else policy, links.link, links.ranks_per_node, name)
-    if not shown:
-        note_warnings(output, view.warnings, strict=False)
+    table = given.table or routing.plan(given.mesh, given.workload)
+    if given.note:
+        output.note(given.note)
+    policy = routing.assign or "lpt"
+    assigned = given.table is None and any(batch.buckets is None for batch in table.workload.batches)
+    view = RouteView(table, policy if assigned else "", links.link, links.ranks_per_node, name)
+    # The table itself lists the warnings: on one terminal, once is enough.
+    listed = asked.whole_table and chosen.name == "table" and asked.output_file in {None, "-"}
+    if not (listed and sys.stdout.isatty() and sys.stderr.isatty()):
+        note_warnings(output, view.warnings)
     return view
 
 
-def _only_statistics(given: dict[str, bool]) -> None:
+def _statistics(output: Output, given: RouteInput, routing: RouteOptions, links: Links) -> Statistics:
+    """Route every micro-batch under every policy and sum up."""
+    from hpplan.reports.terminal.progress import progress_bar
+    from hpplan.routing.assignment.base import LOAD_FACTOR
+    from hpplan.routing.statistics import statistics
+
+    if routing.assign is not None:
+        routing.check_load_factor()
+    color = output.use_color(sys.stderr)
+    with progress_bar("routing micro-batches", len(given.micro_batches), color=color) as bar:
+        return statistics(
+            given.mesh,
+            given.micro_batches,
+            routing.granularity or "record",
+            link=links.link,
+            cost=routing.cost or "rows",
+            load_factor=routing.load_factor or LOAD_FACTOR,
+            only=routing.assign,
+            progress=bar.advance,
+        )
+
+
+def _statistics_text(statistics: Statistics, format_name: str, screen: Screen) -> str:
+    from hpplan.reports.route.statistics import render
+
+    what = "statistics over micro-batches"
+    return _analysis(format_name, what, statistics.to_data, lambda: render(statistics, screen))
+
+
+def _analysis(
+    format_name: str, what: str, to_data: Callable[[], dict[str, Any]], render: Callable[[], str]
+) -> str:
+    from hpplan.api.documents import document_text
+
+    if format_name == "table":
+        return render()
+    if format_name not in {"json", "yaml"}:
+        raise click.UsageError(f"--format {format_name} does not show {what}; take table, json or yaml")
+    return document_text(to_data(), "json" if format_name == "json" else "yaml")
+
+
+def _check_statistics(asked: _Options) -> None:
     """Refuse options that show one micro-batch, where there are many."""
-    for option, is_given in given.items():
+    shown = {
+        "--rank": asked.rank is not None,
+        "--export": asked.export is not None,
+        "--compare": asked.comparing,
+    }
+    for option, is_given in shown.items():
         if is_given:
             raise click.UsageError(f"{option} shows one micro-batch; pick it with --micro-batch K")
 
 
-def _check_links(
-    links: Links,
-    chosen: RouteFormat,
-    rank: int | Literal["all"] | None,
-    export: str | None,
-    *,
-    several: bool,
-) -> None:
+def _check_links(links: Links, chosen: RouteFormat, asked: _Options, *, several: bool) -> None:
     """Refuse options about links and nodes that what is shown does not depend on."""
+    if asked.comparing:
+        return
     what, timed, by_node = f"--format {chosen.name}", chosen.timed, chosen.by_node
-    if rank is not None or export is not None:
-        what, timed, by_node = "--rank" if export is None else "--export", False, False
+    if not asked.whole_table:
+        what, timed, by_node = "--rank" if asked.export is None else "--export", False, False
     elif several:
         what, timed, by_node = "statistics over micro-batches", True, False
     if links.node_bandwidth is not None:
@@ -208,34 +253,28 @@ def _check_links(
         raise click.UsageError(f"--ranks-per-node is not for {what}; leave it out")
 
 
-def _links(
-    bandwidth: float | None, latency: float | None, ranks_per_node: int | None, node_bandwidth: float | None
-) -> Links:
+def _links(asked: _Options) -> Links:
     from hpplan.routing.comparison import Links
-
-    if node_bandwidth is not None:
-        if bandwidth is None or ranks_per_node is None:
-            raise click.UsageError("--node-bandwidth needs --bandwidth and --ranks-per-node")
-        _check_bandwidth(node_bandwidth, "--node-bandwidth")
-    return Links(_link(bandwidth, latency), ranks_per_node, node_bandwidth)
-
-
-def _link(bandwidth: float | None, latency: float | None) -> Link | None:
     from hpplan.routing.traffic import Link
 
-    if bandwidth is None:
-        if latency is not None:
-            raise click.UsageError("--latency alone gives no time; add --bandwidth")
-        return None
+    bandwidth, latency = asked.bandwidth, asked.latency
+    if asked.node_bandwidth is not None and (bandwidth is None or asked.ranks_per_node is None):
+        raise click.UsageError("--node-bandwidth needs --bandwidth and --ranks-per-node")
+    if bandwidth is None and latency is not None:
+        raise click.UsageError("--latency alone gives no time; add --bandwidth")
+    _check_bandwidth(asked.node_bandwidth, "--node-bandwidth")
     _check_bandwidth(bandwidth, "--bandwidth")
     if latency is not None and not 0 <= latency <= _LONGEST:
         raise click.BadParameter(
             f"{latency} is not a number of microseconds from 0 to {_LONGEST:g}.", param_hint="'--latency'"
         )
-    return Link(bandwidth, latency or 0.0)
+    link = None if bandwidth is None else Link(bandwidth, latency or 0.0)
+    return Links(link, asked.ranks_per_node, asked.node_bandwidth)
 
 
-def _check_bandwidth(bandwidth: float, option: str) -> None:
+def _check_bandwidth(bandwidth: float | None, option: str) -> None:
+    if bandwidth is None:
+        return
     if not bandwidth > 0:
         raise click.BadParameter(f"{bandwidth} is not a positive number of GB/s.", param_hint=f"'{option}'")
     if not _SLOWEST <= bandwidth <= _FASTEST:
@@ -244,30 +283,21 @@ def _check_bandwidth(bandwidth: float, option: str) -> None:
         )
 
 
-def _export(
-    output: Output,
-    table: RoutingTable,
-    export: str,
-    rank: int | Literal["all"] | None,
-    output_file: str | None,
-    read: tuple[str | None, ...],
-) -> None:
-    from hpplan.reports.route import nccl as route_nccl
-    from hpplan.reports.route import param as route_param
+def _export(output: Output, table: RoutingTable, asked: _Options, read: tuple[str | None, ...]) -> None:
+    from hpplan.reports.route import nccl, param
 
-    if export == "nccl-matrix":
+    rank, target = asked.rank, asked.output_file
+    if asked.export == "nccl-matrix":
         if rank is not None:
             raise click.UsageError("the nccl-tests matrix has all ranks; leave out --rank")
-        output.write(output_file, route_nccl.render(table))
+        output.write(target, nccl.render(table))
     elif isinstance(rank, int):
-        output.write(output_file, route_param.render(table, rank))
-    elif output_file in {None, "-"}:
+        output.write(target, param.render(table, rank))
+    elif target is None or target == "-":
         raise click.UsageError("PARAM reads one trace a rank: add --rank R, or -o FOLDER for all of them")
     else:
-        assert output_file is not None
-        route_param.check_size(table)
-        traces = [os.path.join(output_file, f"{one}.json") for one in range(table.mesh.world_size)]  # noqa: PTH118 - as typed
-        refuse_overwriting(traces, read, folder=output_file)
-        output.write_files(
-            ((trace, route_param.render(table, one)) for one, trace in enumerate(traces)), output_file
-        )
+        param.check_size(table)
+        traces = [os.path.join(target, f"{number}.json") for number in range(table.mesh.world_size)]  # noqa: PTH118 - as typed
+        refuse_overwriting(traces, read, folder=target)
+        texts = ((trace, param.render(table, number)) for number, trace in enumerate(traces))
+        output.write_files(texts, target)

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hpplan.cli.names import CP_LAYOUT, GRANULARITY, POLICY
-from hpplan.cli.options import INPUT
+from hpplan.cli.options import INPUT, together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hpplan.plan.settings import Settings
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.transfers import Granularity
     from hpplan.workload.workload import Workload
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 
 class FiniteFloat(click.FloatRange):
@@ -53,62 +49,59 @@ class RankOrAll(click.IntRange):
         return super().convert(value, param, ctx)
 
 
-def routing_options(function: F) -> F:
-    """Add the options that say what to route: mesh, workload, layout, granularity, assignment, padding."""
-    for option in (
-        click.option(
-            "--micro-batch",
-            type=click.IntRange(min=0),
-            metavar="K",
-            help="Micro-batch to route, counted from 0, where the input has several.",
-        ),
-        click.option("--pad", is_flag=True, help="Round the sequence length up instead of refusing it."),
-        click.option(
-            "--load-factor",
-            type=FiniteFloat(min=1.0),
-            metavar="F",
-            help="How far above the best bound 'local' lets a load go. Default: 1.25.",
-        ),
-        click.option(
-            "--cost",
-            type=click.Choice(["rows", "rows^2"]),
-            help="What encoding an item costs; rows^2 for full attention. Default: rows.",
-        ),
-        click.option(
-            "--assign",
-            type=POLICY,
-            metavar="POLICY",
-            help="How items are assigned where the workload has no buckets: lpt (default), round-robin, "
-            "contiguous or local. A micro-batch picked out of several is assigned anew.",
-        ),
-        click.option(
-            "--granularity",
-            type=GRANULARITY,
-            metavar="[record|row]",
-            help="Send whole records to each destination (record, the default), or only owned rows (row).",
-        ),
-        click.option(
-            "--cp-layout",
-            type=CP_LAYOUT,
-            metavar="[contiguous|zigzag]",
-            help="The CP layout, instead of the workload's.",
-        ),
-        click.option(
-            "--workload",
-            "workload_file",
-            type=INPUT,
-            metavar="FILE",
-            help="The workload of a plan that has none under feature_exchange, or another than its own.",
-        ),
-        click.option(
-            "--mesh",
-            "mesh_text",
-            metavar="SPEC",
-            help="Axes outermost first, as dp=2,cp=2,tp=4,sp. Default: the plan's parallel_dims.",
-        ),
-    ):
-        function = option(function)
-    return function
+routing_options = together(
+    click.option(
+        "--mesh",
+        "mesh_text",
+        metavar="SPEC",
+        help="Axes outermost first, as dp=2,cp=2,tp=4,sp. Default: the plan's parallel_dims.",
+    ),
+    click.option(
+        "--workload",
+        "workload_file",
+        type=INPUT,
+        metavar="FILE",
+        help="The workload of a plan that has none under feature_exchange, or another than its own.",
+    ),
+    click.option(
+        "--cp-layout",
+        type=CP_LAYOUT,
+        metavar="[contiguous|zigzag]",
+        help="The CP layout, instead of the workload's.",
+    ),
+    click.option(
+        "--granularity",
+        type=GRANULARITY,
+        metavar="[record|row]",
+        help="Send whole records to each destination (record, the default), or only owned rows (row).",
+    ),
+    click.option(
+        "--assign",
+        type=POLICY,
+        metavar="POLICY",
+        help="How items are assigned where the workload has no buckets: lpt (default), round-robin, "
+        "contiguous or local. A micro-batch picked out of several is assigned anew.",
+    ),
+    click.option(
+        "--cost",
+        type=click.Choice(["rows", "rows^2"]),
+        help="What encoding an item costs; rows^2 for full attention. Default: rows.",
+    ),
+    click.option(
+        "--load-factor",
+        type=FiniteFloat(min=1.0),
+        metavar="F",
+        help="How far above the best bound 'local' lets a load go. Default: 1.25.",
+    ),
+    click.option("--pad", is_flag=True, help="Round the sequence length up instead of refusing it."),
+    click.option(
+        "--micro-batch",
+        type=click.IntRange(min=0),
+        metavar="K",
+        help="Micro-batch to route, counted from 0, where the input has several.",
+    ),
+)
+"""What to route: mesh, workload, layout, granularity, assignment, padding."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +167,7 @@ class RouteOptions:
                 self.granularity or "record",
                 self.assign or "lpt",
                 cost=self.cost or "rows",
-                load_factor=LOAD_FACTOR if self.load_factor is None else self.load_factor,
+                load_factor=self.load_factor or LOAD_FACTOR,
             )
         except InvalidInput as error:
             # A misspelt field may be why the workload does not fit.
