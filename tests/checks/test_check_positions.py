@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +36,15 @@ SPELLINGS: dict[str, Callable[[object], str]] = {
 }
 
 
+@lru_cache
+def composed(text: str) -> Any:  # noqa: ANN401 - nodes of a package without types
+    """Return the nodes of a text as PyYAML composes them."""
+    return yaml.compose(text, Loader=yaml.SafeLoader)
+
+
 def where(text: str, place: Place) -> tuple[int, int]:
     """Return line and column of a place, or of the key of the nearest node above that is there."""
-    node: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    node = composed(text)
     mark, key = node.start_mark, None
     for step in place.path:
         if isinstance(node, yaml.MappingNode):

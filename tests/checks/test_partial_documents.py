@@ -338,12 +338,12 @@ def test_nothing_is_said_that_a_correction_makes_untrue(random: Random) -> None:
 
 def test_every_check_has_something_to_find() -> None:
     """A check that the documents above never trip could say anything untrue."""
-    found = {
-        item.code
-        for seed in range(1500)
-        for item in run_of(random_documents(Random(seed)), None)  # noqa: S311 - no secret
-    }
     wanted = {code for check in (*CHECKS, *RULES_CHECKS) for code in check.CODES}
     elsewhere = {*feature_exchange.CODES, *output_changed.CODES, *ignored_plan_overrides.CODES}
     elsewhere |= {*mesh_contradicts_plan.CODES}  # without a mesh there is nothing to contradict
-    assert wanted - elsewhere - {code for check in SHAPE_CHECKS for code in check.CODES} <= found
+    missed = wanted - elsewhere - {code for check in SHAPE_CHECKS for code in check.CODES}
+    for seed in range(1500):
+        if not missed:
+            break
+        missed -= {item.code for item in run_of(random_documents(Random(seed)), None)}  # noqa: S311 - no secret
+    assert missed == set()

@@ -128,7 +128,7 @@ def test_what_keeps_it_from_starting(root: Path, tmp_path: Path, fault: str, tol
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"Error: hpplan cannot start: {told}.\n")
 
 
-@pytest.mark.parametrize("package", ["torch", "transformers"])
+@pytest.mark.parametrize("package", ["torch", pytest.param("transformers", marks=pytest.mark.slow)])
 def test_models_that_cannot_be_read(root: Path, tmp_path: Path, package: str) -> None:
     """The same where a model is read."""
     (tmp_path / package).mkdir()

@@ -138,6 +138,7 @@ def test_report_does_not_take_the_place_of_its_input(hpplan: Runner, workload: s
     assert f"--report {workload} would overwrite" in result.stderr
 
 
+@pytest.mark.slow
 def test_backend_and_device_must_go_together(hpplan_process: ProcessRunner, workload: str) -> None:
     """NCCL on a CPU, or an accelerator that is not there, is wrong on every rank and said once."""
     arguments = ("exec", workload, "--mesh", "tp=1", "--launch", "1")
@@ -201,6 +202,7 @@ for asked in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_the_way_out_without_an_accelerator_is_one() -> None:
     """Whoever follows the message is refused again, now for what it told them to type."""
 

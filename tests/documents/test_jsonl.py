@@ -129,13 +129,15 @@ def test_what_stands_between_elements(
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.text(st.sampled_from('"\\[]{}, \näx')),
             lambda inner: st.lists(inner) | st.dictionaries(st.text(st.sampled_from('"\\]}x')), inner),
-        )
+            max_leaves=6,
+        ),
+        max_size=5,
     ),
     indent=st.sampled_from([None, 0, 2]),
     ascii_only=st.booleans(),
     block=st.integers(1, 7),
 )
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_elements_of_any_array(
     elements: list[object], indent: int | None, ascii_only: bool, block: int
 ) -> None:

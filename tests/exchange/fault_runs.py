@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograd_runs import CROSSING
 from naive_model import Setting
 from rank_runs import make_exchange, make_features
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 FOUR = Setting(
     {
@@ -25,8 +28,12 @@ FOUR = Setting(
 )
 
 
-def one_brings(rank: int, what: str, call: int) -> None:
-    """Have rank 2 of 4 bring other features in one call, counted from 1."""
+def one_brings(rank: int, cases: Sequence[tuple[str, int]]) -> list[str]:
+    """Have rank 2 of 4 bring other features in one call, counted from 1, and go on in a new group."""
+    return [_heard(lambda what=what, call=call: _bring(rank, what, call)) for what, call in cases]
+
+
+def _bring(rank: int, what: str, call: int) -> None:
     import torch
 
     exchange = make_exchange(FOUR)
@@ -47,8 +54,12 @@ def one_brings(rank: int, what: str, call: int) -> None:
         exchange(wrong[what] if rank == 2 and number == call else features)
 
 
-def one_merges_wrongly(rank: int, what: str) -> None:
-    """Have rank 2 of 4 merge into something that does not fit."""
+def one_merges_wrongly(rank: int, cases: Sequence[str]) -> list[str]:
+    """Have rank 2 of 4 merge into something that does not fit, and go on in a new group."""
+    return [_heard(lambda what=what: _merge(rank, what)) for what in cases]
+
+
+def _merge(rank: int, what: str) -> None:
     import torch
 
     exchange = make_exchange(FOUR)
@@ -62,6 +73,17 @@ def one_merges_wrongly(rank: int, what: str) -> None:
         "payload": (embeds, 1),
     }
     received.merge_into(*(wrong[what] if rank == 2 else (embeds, 0))).sum().backward()
+
+
+def _heard(run: Callable[[], None]) -> str:
+    """Return what was raised, else nothing."""
+    from hpplan.exchange import PeersFailed
+
+    try:
+        run()
+    except PeersFailed as failure:
+        return str(failure)
+    return "nothing"
 
 
 def one_goes_on(rank: int) -> list[str]:

@@ -101,6 +101,7 @@ def _use_real_mesh(_rank: int) -> tuple[list[int], list[list[float]], list[str]]
     return [device_mesh.get_coordinate()[1], device_mesh.get_coordinate()[0]], merged[0].tolist(), refused
 
 
+@pytest.mark.slow
 def test_a_group_from_a_device_mesh_runs_and_knows_its_mesh() -> None:
     """Tokens 4 to 11 have the rows; rank (cp, tp) holds tokens 8 cp + 4 tp and the three after."""
     for (cp, tp), merged, refused in run_ranks(4, _use_real_mesh):

@@ -43,7 +43,13 @@ def _check(setting: Setting, runs: list[Run], copies: int = 1) -> None:
     assert produced == {name: gradient * copies for name, gradient in expected.items()}
 
 
-@pytest.mark.parametrize("world", sorted({_setting(case).world for case in CASES}))
+@pytest.mark.parametrize(
+    "world",
+    [
+        pytest.param(world, marks=[pytest.mark.slow] * (world > 2))
+        for world in sorted({_setting(case).world for case in CASES})
+    ],
+)
 def test_worked_cases_run_end_to_end(world: int) -> None:
     """Wrong rows, order, positions or gradients in any worked case and granularity would show here."""
     cases = [case for case in CASES if _setting(case).world == world]
@@ -95,7 +101,10 @@ def _random_setting(rng: random.Random, world: int) -> Setting:
     return Setting(workload, cp, tp, sp)
 
 
-@pytest.mark.parametrize(("world", "count"), [(1, 4), (2, 12), (4, 12), (8, 6)])
+@pytest.mark.parametrize(
+    ("world", "count"),
+    [(1, 4), (2, 12), *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((4, 12), (8, 6)))],
+)
 def test_random_workloads_equal_one_process(world: int, count: int) -> None:
     """Layouts, empty senders, several batch rows or dtypes that go wrong together would show here."""
     rng = random.Random(world)  # noqa: S311 - a repeatable choice of workloads
@@ -109,6 +118,7 @@ def test_random_workloads_equal_one_process(world: int, count: int) -> None:
         _check(setting, [results[number] for results in by_rank])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replica_grad", ["mean", "sum"])
 def test_replica_grad_says_what_copies_count(replica_grad: str) -> None:
     """Without sp, TP ranks hold copies: `mean` must count a token's gradient once, `sum` tp times."""
@@ -144,6 +154,7 @@ def test_second_payload_travels_beside_the_first() -> None:
     assert [run.calls for (run,) in runs] == [2, 2], "one collective forward and one backward"
 
 
+@pytest.mark.slow
 def test_tp_need_not_be_innermost() -> None:
     """Ranks of a process group are sorted by torch; a mesh of another order would get others' rows."""
     workload = {

@@ -17,46 +17,48 @@ def _same_message(ended: list[Ended], *parts: str) -> None:
         assert part in message
 
 
-@pytest.mark.parametrize("call", [1, 3])
-@pytest.mark.parametrize(
-    ("what", "words"),
-    [
-        ("rows", "the features have 8 rows, and the rank's bucket has 9"),
-        ("width", "width 4"),
-        ("dtype", "brings bfloat16"),
-        ("device", "the features are on meta, and the process group exchanges on cpu"),
-        ("shape", "the features have shape [27], and the exchange needs [rows, width]"),
-        ("nothing", "no payload tensor was given"),
-        ("payloads", "2 payloads of width 3, 3"),
-        ("none", "the features are of type NoneType, and no tensor"),
-        ("list", "payload 0 is of type int, and no tensor"),
-        ("sparse", "the features cannot be sent: the layout is sparse_coo, and must be strided"),
-    ],
-)
-def test_wrong_features_on_one_rank_end_all(what: str, words: str, call: int) -> None:
+BROUGHT = {
+    "rows": "the features have 8 rows, and the rank's bucket has 9",
+    "width": "width 4",
+    "dtype": "brings bfloat16",
+    "device": "the features are on meta, and the process group exchanges on cpu",
+    "shape": "the features have shape [27], and the exchange needs [rows, width]",
+    "nothing": "no payload tensor was given",
+    "payloads": "2 payloads of width 3, 3",
+    "none": "the features are of type NoneType, and no tensor",
+    "list": "payload 0 is of type int, and no tensor",
+    "sparse": "the features cannot be sent: the layout is sparse_coo, and must be strided",
+}
+MERGED = {
+    "length": "inputs_embeds have shape [1, 9, 3], and the routes need [at least 1, 8, 3]",
+    "dtype": "inputs_embeds are torch.int64, which would cut the features' fractions off",
+    "list": "inputs_embeds are of type list, and no tensor",
+    "sparse": "inputs_embeds cannot be merged into: the layout is sparse_coo, and must be strided",
+    "payload": "there is no payload 1: the call brought 1",
+}
+
+
+@pytest.mark.slow
+def test_wrong_features_on_one_rank_end_all() -> None:
     """In the first call or a later one, the others would wait in the collective, or get garbage."""
-    _same_message(end_ranks(4, fault_runs.one_brings, what, call), "rank 2", words)
+    cases = [(what, call) for what in BROUGHT for call in (1, 3)]
+    for case, *heard in zip(cases, *run_ranks(4, fault_runs.one_brings, cases), strict=True):
+        assert len(set(heard)) == 1, (case, heard)
+        assert "rank 2" in heard[0], case
+        assert BROUGHT[case[0]] in heard[0], case
 
 
 def test_width_that_was_not_agreed_is_said_beside_the_one_that_was() -> None:
     """Advice about frozen encoders would lead nowhere for features of a wrong width."""
-    for one in end_ranks(4, fault_runs.one_brings, "width", 3):
-        assert one.error.splitlines()[0] == "PeersFailed: rank 2 brings width 4, and width 3 was agreed"
+    said = "rank 2 brings width 4, and width 3 was agreed"
+    assert run_ranks(4, fault_runs.one_brings, [("width", 3)]) == [[said]] * 4
 
 
-@pytest.mark.parametrize(
-    ("what", "words"),
-    [
-        ("length", "inputs_embeds have shape [1, 9, 3], and the routes need [at least 1, 8, 3]"),
-        ("dtype", "inputs_embeds are torch.int64, which would cut the features' fractions off"),
-        ("list", "inputs_embeds are of type list, and no tensor"),
-        ("sparse", "inputs_embeds cannot be merged into: the layout is sparse_coo, and must be strided"),
-        ("payload", "there is no payload 1: the call brought 1"),
-    ],
-)
-def test_wrong_embeddings_on_one_rank_end_all(what: str, words: str) -> None:
+@pytest.mark.slow
+def test_wrong_embeddings_on_one_rank_end_all() -> None:
     """A rank that cannot merge would leave the others in the backward collective."""
-    _same_message(end_ranks(4, fault_runs.one_merges_wrongly, what), f"rank 2: {words}")
+    for case, *heard in zip(MERGED, *run_ranks(4, fault_runs.one_merges_wrongly, [*MERGED]), strict=True):
+        assert heard == [f"rank 2: {MERGED[case]}"] * 4, case
 
 
 def test_group_that_broke_off_stays_so() -> None:
@@ -82,6 +84,7 @@ def test_micro_batch_planned_from_other_items_is_refused() -> None:
     _same_message(end_ranks(2, fault_runs.one_plans_otherwise, 4), "rank 1 has other routes than rank 0")
 
 
+@pytest.mark.slow
 def test_micro_batch_that_one_rank_cannot_plan_ends_all() -> None:
     """The rank itself says what is wrong with its items, and the others say whose items are wrong."""
     first, second = end_ranks(2, fault_runs.one_plans_otherwise, 13)
@@ -89,6 +92,7 @@ def test_micro_batch_that_one_rank_cannot_plan_ends_all() -> None:
     assert second.error.startswith("InvalidInput: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["items", "sequence", "buckets"])
 def test_micro_batch_that_is_none_at_all_ends_all(part: str) -> None:
     """A slip of one rank's data loader would leave the others waiting for it."""

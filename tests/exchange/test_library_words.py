@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from hpplan import document_text, load_routes, load_workload, parse_mesh, plan_routes
 
 WORKLOAD = {
@@ -31,6 +33,7 @@ def test_errors_can_be_caught_by_names_of_the_package() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_mesh_of_the_library_is_no_option() -> None:
     """A caller of the library has given no `--mesh`."""
     program = (
@@ -48,6 +51,7 @@ def test_mesh_of_the_library_is_no_option() -> None:
     assert done.stdout.startswith(b"mesh: HP4"), done.stdout
 
 
+@pytest.mark.slow
 def test_torch_without_numpy_does_not_warn() -> None:
     """A package that hpplan does not use is asked for in the terminal of everybody who imports it."""
     program = (

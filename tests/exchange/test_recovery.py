@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 import recovery_runs
 from ranks import run_ranks
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 ALLOCATION = "[enforce fail at alloc_cpu.cpp"
 
 
+@pytest.mark.slow
 def test_new_group_knows_nothing_of_an_earlier_fault(tmp_path: Path) -> None:
     """Otherwise a trainer that catches a fault and starts over hears of it for ever."""
     ran = run_ranks(3, recovery_runs.fail_and_recover, str(tmp_path))
@@ -30,6 +32,7 @@ def test_new_group_knows_nothing_of_an_earlier_fault(tmp_path: Path) -> None:
         assert (threads, no_threads) == ("hpplan-post", "")
 
 
+@pytest.mark.slow
 def test_new_group_meets_no_collective_of_an_earlier_one() -> None:
     """Where a rank refused to send, its peers' collectives wait in the process group for its next one."""
     refused = "rank 2: the features have 1 rows, and the rank's bucket has 0"
@@ -37,6 +40,7 @@ def test_new_group_meets_no_collective_of_an_earlier_one() -> None:
     assert run_ranks(3, recovery_runs.refuse_and_recover) == [heard] * 3
 
 
+@pytest.mark.slow
 def test_rank_that_never_comes_to_its_group_is_named() -> None:
     """Torch says nothing for twice as long, and then not who is missing; a latecomer hears it too."""
     message = "rank 2 did not make its exchange group within 3 s"

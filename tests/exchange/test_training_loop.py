@@ -7,6 +7,7 @@ import training_runs
 from ranks import run_ranks
 
 
+@pytest.mark.slow
 def test_readme_loop_equals_one_process() -> None:
     """Losses or encoder weights that differ would mean that the loop people copy trains something else."""
     (losses, weights), (other_losses, other_weights) = run_ranks(2, training_runs.with_exchange)

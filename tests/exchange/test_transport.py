@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import os, threading, time
 from hpplan.exchange.transport import Transport
@@ -19,6 +21,7 @@ threading.Thread(target=late, daemon=True).start()
 """
 
 
+@pytest.mark.slow
 def test_threads_of_torch_may_finish_before_the_interpreter() -> None:
     """One that asks for the interpreter's lock while that ends would abort the process (SIGABRT)."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True, timeout=60)

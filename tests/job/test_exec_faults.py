@@ -57,6 +57,7 @@ def _check(ran: list[Ran], status: int, message: str, lost: int | None = None) -
     assert "".join(one.stderr for one in others) == f"Error: {message}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("deed", "number", "lost"), [("kill", 1, 2), ("kill", 7, 0), ("exit", 1, 0), ("exit", 7, 2)]
 )
@@ -90,24 +91,28 @@ def test_bug_on_one_rank_ends_all(tmp_path: Path, arguments: list[str]) -> None:
     assert "this is a bug in hpplan" in ran[3].stderr
 
 
+@pytest.mark.slow
 def test_rank_lost_before_the_meeting_is_named(tmp_path: Path, short_arguments: list[str]) -> None:
     """A rank that joined and died must be told from one that is merely late."""
     ran = run_command(job(4, tmp_path), [short_arguments] * 4, sabotage.before_meeting, 2, "kill")
     _check(ran, 3, NEVER_CAME.format(2), 2)
 
 
+@pytest.mark.slow
 def test_rank_that_never_comes_is_named(tmp_path: Path, short_arguments: list[str]) -> None:
     """One host that was not started must be named by the ranks of the others."""
     ran = run_command(job(4, tmp_path)[:3], [short_arguments] * 3)
     _check(ran, 3, NEVER_CAME.format(3))
 
 
+@pytest.mark.slow
 def test_first_rank_that_never_comes_is_named(tmp_path: Path, short_arguments: list[str]) -> None:
     """Rank 0 judges whether all go together; without it somebody else must speak."""
     ran = run_command(job(4, tmp_path)[1:], [short_arguments] * 3)
     _check(ran, 3, NEVER_CAME.format(0))
 
 
+@pytest.mark.slow
 def test_another_version_is_refused(tmp_path: Path, arguments: list[str]) -> None:
     """Two versions may plan or pack differently."""
     ran = run_command(job(4, tmp_path), [arguments] * 4, sabotage.other_version, 2)
@@ -116,6 +121,7 @@ def test_another_version_is_refused(tmp_path: Path, arguments: list[str]) -> Non
     assert " runs hpplan 0.9.0, and rank 0 runs " in ran[0].stderr
 
 
+@pytest.mark.slow
 def test_other_routes_or_options_are_refused(tmp_path: Path, arguments: list[str]) -> None:
     """Ranks that read different files, or count different iterations, would wait for each other."""
     row = [*arguments, "--granularity", "row"]
@@ -135,6 +141,7 @@ def test_other_routes_or_options_are_refused(tmp_path: Path, arguments: list[str
     assert "was started with --warmup 9, and rank 0 with --warmup 3" in ran[0].stderr
 
 
+@pytest.mark.slow
 def test_what_is_wrong_on_one_host_is_said_once(tmp_path: Path, arguments: list[str]) -> None:
     """A file that is missing on one host, or broken on all, is one message and one status."""
     gone = [arguments[0], str(tmp_path / "gone.yaml"), *arguments[2:]]
@@ -151,6 +158,7 @@ def test_what_is_wrong_on_one_host_is_said_once(tmp_path: Path, arguments: list[
     assert [one.stderr for one in ran[1:]] == [""] * 3
 
 
+@pytest.mark.slow
 def test_wrong_world_size_is_refused(tmp_path: Path, arguments: list[str]) -> None:
     """Two ranks cannot run routes for four."""
     ran = run_command(job(2, tmp_path), [arguments] * 2)
@@ -161,6 +169,7 @@ def test_wrong_world_size_is_refused(tmp_path: Path, arguments: list[str]) -> No
     assert ran[1].stderr == ""
 
 
+@pytest.mark.slow
 def test_missing_rendezvous_is_said_in_time(short_arguments: list[str]) -> None:
     """An address at which nobody listens, as when rank 0's host is down or the name is wrong."""
     environment = {
@@ -174,6 +183,7 @@ def test_missing_rendezvous_is_said_in_time(short_arguments: list[str]) -> None:
     _check(ran, 3, "rank 1 finds no rendezvous of rank 0 at 127.0.0.1:9: [Errno 111] Connection refused")
 
 
+@pytest.mark.slow
 def test_report_that_cannot_be_written_is_said_at_the_start(tmp_path: Path, arguments: list[str]) -> None:
     """Nobody wants to hear of it after the run; the other ranks must not wait either."""
     path = tmp_path / "no folder" / "report.json"
@@ -197,6 +207,7 @@ def test_failed_verification_is_status_1_with_findings(tmp_path: Path, arguments
     assert [one.stdout + one.stderr for one in ran[1:]] == [""] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("culprit", "message"),
     [(1, "rank 1 was stopped (SIGTERM)"), (None, "the launcher stopped the job (SIGTERM)")],
@@ -209,6 +220,7 @@ def test_stopped_job_still_has_its_status(
     _check(ran, 3, message)
 
 
+@pytest.mark.slow
 def test_port_of_something_else_is_said_in_time(short_arguments: list[str]) -> None:
     """A web server, say, takes the connection and never answers as a store does."""
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -235,6 +247,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 def test_ranks_do_not_outlive_a_killed_agent(tmp_path: Path, arguments: list[str]) -> None:
     """Ranks whose steps are quick never ask the store that torchrun held, and would run on for hours."""
     with subprocess.Popen([sys.executable, "-W", "ignore", "-c", AGENT], stdout=subprocess.PIPE) as agent:

@@ -33,6 +33,7 @@ def test_statuses_merge_into_the_one_that_says_most(statuses: list[int | None], 
     assert launch.merged(statuses) == expected
 
 
+@pytest.mark.slow
 def test_workers_that_hang_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that ignores its peers' failure, and SIGTERM, must not outlive the command."""
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(); time.sleep(600)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from gradient_faults import Case, try_some
 from ranks import run_ranks
 from verify_runs import WORKLOAD, verify_dtypes, verify_faults, verify_with
@@ -58,6 +59,7 @@ def test_dropped_gradient_is_named() -> None:
     assert total == 2
 
 
+@pytest.mark.slow
 def test_fault_of_one_receiver_among_four_is_named() -> None:
     """A sum of four that is rounded to bfloat16 must not swallow what one of them has wrong."""
     faults = ["swap two gradients", "one gradient's element off", "drop a gradient"]
@@ -66,6 +68,7 @@ def test_fault_of_one_receiver_among_four_is_named() -> None:
     assert found[1:] == [[None] * 6] * 3
 
 
+@pytest.mark.slow
 def test_no_fault_of_any_receiver_is_rounded_away() -> None:
     """Swapped, shifted, dropped, doubled rows, and the last bit of each element, with up to 64 receivers."""
     cases = [
@@ -104,6 +107,7 @@ def test_wrong_order_is_named() -> None:
     assert total == 2
 
 
+@pytest.mark.slow
 def test_verification_is_exact_in_every_dtype() -> None:
     """A fingerprint that a dtype rounds would be found wrong on a good exchange."""
     found = run_ranks(3, verify_dtypes, ["float16", "float32", "float64", "bfloat16"])

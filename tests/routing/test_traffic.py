@@ -168,18 +168,18 @@ def test_fewer_items_than_producers_are_a_note() -> None:
 
 
 def test_a_large_mesh_has_no_square_in_memory() -> None:
-    """The preview of 65,536 ranks needs gigabytes for a matrix of zeros."""
+    """The preview of tens of thousands of ranks needs gigabytes for a matrix of zeros."""
     items = [
         {"item_id": n, "batch_index": 0, "decoder_token_start": n * 1000, "output_rows": 700}
         for n in range(500)
     ]
-    data = {"sequence": {"length": 65536 * 16, "cp_layout": "zigzag"}, "items": items}
+    data = {"sequence": {"length": 16384 * 64, "cp_layout": "zigzag"}, "items": items}
     workload = load_workload(data, Place("w"))
     tracemalloc.start()
-    for mesh in ("cp=8192,tp=8,sp", "cp=2,tp=32768", "tp=65536"):
+    for mesh in ("cp=2048,tp=8,sp", "cp=2,tp=8192", "tp=16384"):
         traffic = Traffic(plan_routes(parse_mesh(mesh), workload))
         assert traffic.rows >= 350_000
         assert sum(one.received for one in traffic.per_rank()) == traffic.rows_leaving
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 200e6
+    assert peak < 100e6

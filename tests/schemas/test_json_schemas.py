@@ -6,6 +6,7 @@ import copy
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ SAMPLES = sorted(
 )
 
 
+@cache
 def validator(name: str) -> Draft202012Validator:
     """Return a validator for the committed schema of a kind of document."""
     text = (ROOT / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
@@ -224,15 +226,16 @@ def test_answers_of_route_are_valid(name: str, arguments: list[str], hpplan: Run
         workload = read_document(str(path)).data
         path = tmp_path / "many.json"
         path.write_text(json.dumps({"micro_batches": [workload, workload]}), encoding="utf-8")
-    mesh = ("--mesh", "pp=2,dp=2,cp=2,tp=8,ep=4")
-    answer = hpplan("route", str(path), *mesh, *arguments, "--format", "json")
+    mesh = "pp=2,dp=2,cp=2,tp=2" if "all" in arguments else "pp=2,dp=2,cp=2,tp=8,ep=4"
+    answer = hpplan("route", str(path), "--mesh", mesh, *arguments, "--format", "json")
     data = json.loads(answer.stdout)
     assert faults(name, data) == []
-    for field in data:
+    short = {field: value[:1] if isinstance(value, list) else value for field, value in data.items()}
+    assert faults(name, short) == []
+    for field, value in short.items():
         # Every field is known, and missed where it is not there.
-        assert faults(name, {**data, f"{field}s": data[field]}) != []
-        without = {key: value for key, value in data.items() if key != field}
-        assert faults(name, without) != []
+        assert faults(name, {**short, f"{field}s": value}) != []
+        assert faults(name, {key: value for key, value in short.items() if key != field}) != []
 
 
 def test_plan_schema_requires_the_two_fields() -> None:
