@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,13 @@ for name, derandomize in (("repeatable", True), ("explore", False)):
         name, derandomize=derandomize, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
 settings.load_profile("repeatable")
+
+# Nor by how the tests were started: in a window of some width, by nohup, or as one worker of several.
+for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR"):
+    os.environ.pop(name, None)
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 class Result(NamedTuple):

@@ -268,7 +268,7 @@ def test_group_is_kept_where_the_owner_cannot_be(tmp_path: Path) -> None:
     foreign.chmod(0o662)
     os.setxattr(listed, ACL, LIST.replace(struct.pack("<I", 1234), struct.pack("<I", 65534)))
     os.chown(listed, 0, 1002)
-    for parent in tmp_path.parents[:2]:
+    for parent in tmp_path.parents[:3]:
         parent.chmod(parent.stat().st_mode | 0o011)
     paths = [str(path) for path in (ours, foreign, listed)]
     subprocess.run([sys.executable, "-c", AS_SOMEBODY, "1001", *paths], check=True, timeout=60)

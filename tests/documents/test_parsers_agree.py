@@ -67,6 +67,7 @@ def check(text: str) -> None:
     assert repr(fast) == repr(slow) or any(YAML_SYNTAX.id in codes for codes in refused)
 
 
+@pytest.mark.slow
 def test_real_documents_are_read_alike(root: Path) -> None:
     """What people write would be refused on a machine without libyaml."""
     files = sorted((root / "sample_plans").rglob("*.yaml"))

@@ -43,7 +43,7 @@ def _run(tmp_path: Path, mesh: str, world: int, *more: str, **fields: Any) -> tu
         ("tp=2,sp", 2, "tp_variable_a2a", "record", 18),
         ("tp=3", 3, "tp_variable_all_gather", "record", 54),
         ("dp=2,pp=1", 2, "local", "row", 36),
-        ("tp=2,dp=2,cp=2,sp", 8, "parent_variable_a2a", "row", 36),
+        pytest.param("tp=2,dp=2,cp=2,sp", 8, "parent_variable_a2a", "row", 36, marks=pytest.mark.slow),
     ],
 )
 def test_every_mode_is_verified(

@@ -7,6 +7,7 @@ from copy import deepcopy
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
@@ -151,6 +152,7 @@ REACHED: dict[str, Callable[[tuple[Change, ...]], bool]] = {
 }
 
 
+@pytest.mark.slow
 def test_the_random_plans_reach() -> None:
     """The properties below would hold because nothing that could break them is ever drawn."""
     missed = set(REACHED)

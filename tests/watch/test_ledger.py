@@ -114,6 +114,7 @@ def test_process_that_is_gone_is_named(store: Store) -> None:
     assert all(rank.seconds < 5 for rank in ranks)
 
 
+@pytest.mark.slow
 def test_process_whose_main_thread_does_not_come_is_named_and_ended(store: Store) -> None:
     """A thread that answers for its process proves nothing about the one that works."""
     ranks = [Rank(store, rank) for rank in range(3)]
@@ -126,6 +127,7 @@ def test_process_whose_main_thread_does_not_come_is_named_and_ended(store: Store
     assert [fault.reason for fault in ranks[1].ended[:1]] == [message]
 
 
+@pytest.mark.slow
 def test_busy_rank_is_not_blamed_for_one_that_died(store: Store) -> None:
     """A rank that computes for a while answers the roll by its post alone; the dead one does not."""
     ranks = [Rank(store, rank, leash=60.0) for rank in (0, 1)]
@@ -137,6 +139,7 @@ def test_busy_rank_is_not_blamed_for_one_that_died(store: Store) -> None:
     assert ranks[1].ended == []
 
 
+@pytest.mark.slow
 def test_stopped_store_holds_up_nobody(store: Store) -> None:
     """Whoever holds the store may be stopped: then no call into it returns, whatever time limit it has."""
     ranks = [Rank(store, rank) for rank in (1, 2)]
@@ -165,6 +168,7 @@ def test_ranks_that_somebody_stopped_are_named(store: Store, stopped: tuple[int,
         rank.ledger.close()
 
 
+@pytest.mark.slow
 def test_store_is_asked_less_often_by_more_ranks() -> None:
     """A thousand ranks that look twenty times a second are what a store cannot serve."""
     asked = []
