@@ -118,7 +118,7 @@ def _contradictions(plan: Plan, used: Mesh) -> Iterator[tuple[str, str | None]]:
     elif active != there:
         order = f"the ranks of a plan are in the order {', '.join(AXES)}, so write its axes in that order"
         yield f"{says}; {order}", None
-    ranks = used.dp * used.parent_size
+    ranks = used.dp * used.replica_size
     if used.ep not in {1, own.ep}:
         yield f"{says}; change ep_size and the rules of the plan first", "or leave out ep"
     elif ranks % own.ep:

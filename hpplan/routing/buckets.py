@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Place
 from hpplan.errors import InvalidInput
 from hpplan.routing.assignment import fill_buckets
-from hpplan.routing.fit import Fit, Share, fit
+from hpplan.routing.fit import Fit, Padding, Share, fit
 from hpplan.routing.ownership import Ownership
 from hpplan.workload.codes import LENGTH_DOES_NOT_DIVIDE
 from hpplan.workload.layouts.contiguous import Contiguous
@@ -60,5 +60,5 @@ class Encoders:
     def _anywhere(self, workload: Workload) -> Fit:
         """One rank owns everything: no policy but `local` asks who owns what."""
         length = workload.length
-        ownership = Ownership(Contiguous(length, 1, ()), length, 1, 1, sp=False)
-        return Fit(length, (Share(ownership, ()),) * len(workload.batches), self.producers)
+        ownership = Ownership([Contiguous(length, 1, ())], length, 1, 1, sp=False)
+        return Fit(length, (Share(ownership, (Padding(()),)),) * len(workload.batches), self.producers)

@@ -1,11 +1,12 @@
 """What ranks compare before they exchange: one digest for the same routes, however they were planned.
 
-A digest covers the axes above 1 in their order, sp where there is tp, the mode, the granularity where the
-mode heeds it, `encoder_cp_size`, the padded length, the layout and its documents; and of each parent the
-buckets in order, each item with its id, batch row, rows and tokens, and the destinations that override
-ownership. Ranks, transfers and positions follow from these by rules that `ROUTES_VERSION` stands for. A
-table's digest also covers what a row is: width, dtype and payloads. An exchange's does not, as features come
-with each call, and the ranks agree on them then; it counts rows as those of a workload that does not say.
+A digest covers the axes above 1 in their order, the pool, sp where there is tp, the mode, the granularity
+where the mode heeds it, `encoder_cp_size`, the padded length, the layout and its documents; and of each
+parent the buckets in order, each item with its id, batch row, rows and tokens, in a pool with its replica,
+and the destinations that override ownership. Ranks, transfers and positions follow from these by rules that
+`ROUTES_VERSION` stands for. A table's digest also covers what a row is: width, dtype and payloads. An
+exchange's does not, as features come with each call, and the ranks agree on them then; it counts rows as
+those of a workload that does not say.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def exchange_digest(
     mesh: Mesh, workload: Workload, fitted: Fit, granularity: Granularity, share: Share, routes: BatchRoutes
 ) -> str:
     """Return `sha256:…` of the routes of one parent: that of a table in which every parent has these."""
-    return _digest(mesh, workload, fitted.length, [share], granularity, _ANY_ROW, [routes] * mesh.dp)
+    return _digest(
+        mesh, workload, fitted.length, [share], granularity, _ANY_ROW, [routes] * mesh.parent_count
+    )
 
 
 def _digest(
@@ -57,7 +60,7 @@ def _digest(
     parents: Sequence[BatchRoutes],
 ) -> str:
     mode = mode_of(mesh)
-    documents = [[one for one in share.documents if one] for share in shares]
+    documents = [[one for one in padding.documents if one] for share in shares for padding in share.paddings]
     alike = all(one == documents[0] for one in documents)
     lines = [
         _line(
@@ -87,7 +90,9 @@ def _digest(
 
 def _content(routes: BatchRoutes) -> bytes:
     explicit = [[item, sorted(ranks)] for item, ranks in sorted(routes.explicit.items())]
-    return b"".join(map(_line, [*routes.buckets, explicit]))
+    alone = routes.ownership.replica_shards == routes.ownership.shards
+    buckets = [[item[:4] if alone else item for item in bucket] for bucket in routes.buckets]
+    return b"".join(map(_line, [*buckets, explicit]))
 
 
 def _line(value: object) -> bytes:

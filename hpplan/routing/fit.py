@@ -6,52 +6,56 @@ import math
 from bisect import bisect_right
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hpplan.diagnostics import Diagnostic
 from hpplan.errors import InvalidInput
 from hpplan.routing.modes import mode_of
 from hpplan.routing.ownership import Ownership
 from hpplan.wording import listed, plural
+from hpplan.workload.checks import check_buckets_of
 from hpplan.workload.codes import (
     BUCKET_COUNT_MISMATCH,
     DESTINATION_OUT_OF_RANGE,
     DOCUMENTS_OUTGROW_LENGTH,
+    DUPLICATE_ITEM,
     ENCODER_CP_DOES_NOT_DIVIDE,
     LENGTH_DOES_NOT_DIVIDE,
     OWNER_LEFT_OUT,
     PARTIAL_ALL_GATHER,
+    POOL_DOES_NOT_DIVIDE,
     REPLICA_COUNT_MISMATCH,
 )
 from hpplan.workload.layouts import layout_named
+from hpplan.workload.workload import Batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from hpplan.diagnostics import Place
     from hpplan.routing.mesh import Mesh
-    from hpplan.workload.workload import Batch, Item, Workload
+    from hpplan.workload.workload import Item, Workload
+
+T = TypeVar("T")
+
+_RENUMBER = "number items through all replicas of a pool, as `hpplan workload --replicas` does"
 
 _OR_PAD = "or set `pad: true`, or route with --pad"
 
 
-class Share(NamedTuple):
-    """How the sequence of one batch is dealt out, with padding."""
+class Padding(NamedTuple):
+    """The documents of one replica with padding, and where it moves tokens."""
 
-    ownership: Ownership
     documents: tuple[int, ...]
-    """With padding."""
     starts: tuple[int, ...] = ()
     """First token of each document without padding; empty where padding moves no token."""
     shifts: tuple[int, ...] = ()
     """Tokens of padding before each document."""
 
-    def moved(self, batch: Batch) -> Batch:
-        """Return a batch with its items at the tokens that padding moves them to."""
+    def spans(self, item: Item) -> tuple[tuple[int, int], ...]:
+        """Return the spans of an item, with padding."""
         if not self.starts:
-            return batch
-        return replace(batch, items=tuple(item._replace(spans=self._spans(item)) for item in batch.items))
-
-    def _spans(self, item: Item) -> tuple[tuple[int, int], ...]:
+            return item.spans
         found: list[tuple[int, int]] = []
         for start, rows in item.spans:
             token, stop = start, start + rows
@@ -63,54 +67,107 @@ class Share(NamedTuple):
         return tuple(found)
 
 
+class Share(NamedTuple):
+    """How the sequences of a parent's replicas are dealt out, with padding."""
+
+    ownership: Ownership
+    paddings: tuple[Padding, ...]
+    """Of each replica."""
+
+    @property
+    def moves_tokens(self) -> bool:
+        """Whether padding stands before some document's tokens."""
+        return any(padding.starts for padding in self.paddings)
+
+    def moved(self, batch: Batch) -> Batch:
+        """Return a batch with its items at the tokens that padding moves them to."""
+        if not self.moves_tokens:
+            return batch
+        items = (item._replace(spans=self.paddings[item.replica].spans(item)) for item in batch.items)
+        return replace(batch, items=tuple(items))
+
+
 class Fit(NamedTuple):
     """A workload's sequence on a mesh."""
 
     length: int
     """Tokens per batch row, with padding."""
     shares: tuple[Share, ...]
-    """Of each batch of the workload."""
+    """Of each parent; one where all run the same."""
     producers: int
     """Buckets of one parent."""
 
     @property
     def ownership(self) -> Ownership:
-        """That of the first batch; the lengths of shards are the same in all."""
+        """That of the first parent; the lengths of shards are the same in all."""
         return self.shares[0].ownership
 
     @property
     def moves_tokens(self) -> bool:
         """Whether padding stands before some document's tokens."""
-        return any(share.starts for share in self.shares)
+        return any(share.moves_tokens for share in self.shares)
 
 
 def fit(mesh: Mesh, workload: Workload) -> Fit:
     """Return how a workload lies on a mesh; raise InvalidInput with all in which it does not fit."""
+    mesh = mesh.pooled(workload.encoder_pool)
     problems = list(check_fit(mesh, workload))
     if problems:
         raise InvalidInput(problems)
     length, padded_documents = padded(mesh, workload)
-    known: dict[tuple[int, ...], Share] = {}
+    layout = layout_named(workload.cp_layout)
+    known: dict[tuple[tuple[int, ...], ...], Share] = {}
     shares: list[Share] = []
-    for batch, documents in zip(workload.batches, padded_documents, strict=True):
-        given = workload.documents_of(batch)
+    own = [workload.documents_of(batch) for batch in workload.batches]
+    for given, documents in zip(_by_parent(mesh, own), _by_parent(mesh, padded_documents), strict=True):
         if given not in known:
-            known[given] = _share(mesh, workload, length, given, documents)
+            layouts = [layout(length, mesh.cp, one) for one in documents]
+            ownership = Ownership(layouts, length, mesh.cp, mesh.tp, sp=mesh.sp)
+            known[given] = Share(ownership, tuple(map(_padding, given, documents)))
         shares.append(known[given])
     return Fit(length, tuple(shares), mesh.parent_size // workload.encoder_cp_size)
 
 
-def _share(
-    mesh: Mesh, workload: Workload, length: int, given: tuple[int, ...], documents: tuple[int, ...]
-) -> Share:
-    layout = layout_named(workload.cp_layout)(length, mesh.cp, documents)
-    ownership = Ownership(layout, length, mesh.cp, mesh.tp, sp=mesh.sp)
+def _by_parent(mesh: Mesh, of_batches: Sequence[T]) -> list[tuple[T, ...]]:
+    """Return what belongs to the replicas of each parent; all of one where there is one batch for all."""
+    pool = mesh.pool
+    each = list(of_batches) * pool if len(of_batches) < pool else list(of_batches)
+    return [tuple(each[at : at + pool]) for at in range(0, len(each), pool)]
+
+
+def _padding(given: tuple[int, ...], documents: tuple[int, ...]) -> Padding:
     starts = tuple(accumulate(given, initial=0))[:-1]
     after = tuple(accumulate(documents, initial=0))[:-1]
     if starts == after:
-        return Share(ownership, documents)
-    shifts = tuple(new - old for old, new in zip(starts, after, strict=True))
-    return Share(ownership, documents, starts, shifts)
+        return Padding(documents)
+    return Padding(documents, starts, tuple(new - old for old, new in zip(starts, after, strict=True)))
+
+
+def parent_batch(mesh: Mesh, workload: Workload, number: int) -> Batch:
+    """Return what a parent of a pooled mesh runs: the batches of its replicas as one.
+
+    The buckets that its replicas list make up those of the pool, one after the other.
+    """
+    if not workload.per_replica and (mesh.pool == 1 or not workload.batches[0].items):
+        return workload.batches[0]
+    if mesh.pool == 1:
+        return workload.batches[number]
+    batches = workload.batches[number * mesh.pool : (number + 1) * mesh.pool]
+    buckets = [bucket for batch in batches for bucket in batch.buckets or ()]
+    return Batch(
+        tuple(
+            item._replace(replica=replica) for replica, batch in enumerate(batches) for item in batch.items
+        ),
+        None if all(batch.buckets is None for batch in batches) else tuple(buckets),
+        {item: ranks for batch in batches for item, ranks in batch.destinations.items()},
+        batches[0].place,
+    )
+
+
+def parent_batches(mesh: Mesh, workload: Workload) -> list[Batch]:
+    """Return what each parent of a pooled mesh runs; one where all run the same."""
+    count = mesh.parent_count if workload.per_replica else 1
+    return [parent_batch(mesh, workload, number) for number in range(count)]
 
 
 def padded(mesh: Mesh, workload: Workload) -> tuple[int, tuple[tuple[int, ...], ...]]:
@@ -137,17 +194,27 @@ def padded(mesh: Mesh, workload: Workload) -> tuple[int, tuple[tuple[int, ...], 
 def length_multiple(mesh: Mesh, workload: Workload) -> int:
     """Return what the length of the whole sequence must be a multiple of."""
     own = layout_named(workload.cp_layout).multiple(mesh.cp)
-    return math.lcm(own, mesh.parent_size) if mesh.sp else own
+    return math.lcm(own, mesh.replica_size) if mesh.sp else own
 
 
 def check_fit(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
     """Yield everything in which a workload does not fit a mesh (errors only)."""
+    mesh = mesh.pooled(workload.encoder_pool)
     yield from _check_lengths(mesh, workload)
+    if mesh.dp % mesh.pool:
+        fitting = ", ".join(str(one) for one in range(1, mesh.dp + 1) if mesh.dp % one == 0)
+        yield Diagnostic(
+            POOL_DOES_NOT_DIVIDE,
+            f"pools of {plural(mesh.pool, 'replica')} do not divide dp={mesh.dp}",
+            workload.place.at("encoder_pool"),
+            hint=f"a pool has {fitting} replicas here",
+        )
+        return
     size, group = workload.encoder_cp_size, mesh.parent_size
     if group % size:
         yield Diagnostic(
             ENCODER_CP_DOES_NOT_DIVIDE,
-            f"encoder_cp_size {size} does not divide cp x tp = {group}, the ranks that exchange",
+            f"encoder_cp_size {size} does not divide {_exchanging(mesh)}",
             workload.place.at("encoder_cp_size"),
         )
     if workload.per_replica and len(workload.batches) != mesh.dp:
@@ -156,15 +223,61 @@ def check_fit(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
             f"the workload has {plural(len(workload.batches), 'replica')}, and the mesh dp={mesh.dp}",
             workload.place.at("replicas"),
         )
-    for batch in workload.batches:
+        if mesh.pool > 1:
+            return
+    batches: Iterable[Batch] = workload.batches
+    if mesh.pool > 1:
+        yield from _check_pools(mesh, workload)
+        batches = parent_batches(mesh, workload)
+    for batch in batches:
         yield from _check_buckets(mesh, workload, batch)
+    for batch in workload.batches:
         yield from _check_destinations(mesh, batch)
+
+
+def _exchanging(mesh: Mesh) -> str:
+    """Spell how many ranks exchange with each other."""
+    of_pool = f"{mesh.pool} x " if mesh.pool > 1 else ""
+    return f"{of_pool}cp x tp = {mesh.parent_size}, the ranks that exchange"
+
+
+def _check_pools(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
+    """Yield a finding where items of a pool have the same id, or its buckets have not each item once."""
+    if not workload.per_replica:
+        if workload.batches[0].items:
+            yield Diagnostic(
+                DUPLICATE_ITEM,
+                f"all {mesh.pool} replicas of a pool would have these items, with these ids",
+                workload.place.at("items"),
+                hint=f"give each replica its own under `replicas`; {_RENUMBER}",
+            )
+        return
+    for first in range(0, mesh.dp, mesh.pool):
+        batches = workload.batches[first : first + mesh.pool]
+        places: dict[int, Place] = {}
+        for batch in batches:
+            for index, item in enumerate(batch.items):
+                place = batch.place.at("items", index)
+                known = places.setdefault(item.item_id, place)
+                if known is not place:
+                    yield Diagnostic(
+                        DUPLICATE_ITEM,
+                        f"there is another item {item.item_id} in this pool of replicas",
+                        place.at("item_id"),
+                        related=(replace(known.at("item_id"), note="first used here"),),
+                        hint=_RENUMBER,
+                    )
+                    return
+        listed = [{"buckets": batch.buckets or ()} for batch in batches]
+        if any(batch.buckets is not None for batch in batches):
+            where = [batch.place for batch in batches]
+            yield from check_buckets_of(listed, places, where)
 
 
 def check_fitted(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diagnostic]:
     """Yield warnings about how a workload lies on a mesh that it fits."""
     yield from _check_padding(mesh, workload, fitted)
-    yield from _check_owners(fitted, workload)
+    yield from _check_owners(mesh, fitted, workload)
 
 
 def _check_padding(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diagnostic]:
@@ -181,16 +294,16 @@ def _check_padding(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diag
         )
 
 
-def _check_owners(fitted: Fit, workload: Workload) -> Iterator[Diagnostic]:
+def _check_owners(mesh: Mesh, fitted: Fit, workload: Workload) -> Iterator[Diagnostic]:
     """Yield a warning for each item whose explicit destinations leave out an owner."""
-    for share, batch in zip(fitted.shares, workload.batches, strict=True):
+    for share, batch in zip(fitted.shares, parent_batches(mesh, workload), strict=True):
         if not batch.destinations:
             continue
         ownership = share.ownership
-        spans = {item.item_id: item.spans for item in share.moved(batch).items}
+        items = {item.item_id: item for item in share.moved(batch).items}
         for item_id, ranks in batch.destinations.items():
             owners = {
-                rank for shard, _, _ in ownership.runs(spans[item_id]) for rank in ownership.ranks_of(shard)
+                rank for shard, _, _ in ownership.runs(items[item_id]) for rank in ownership.ranks_of(shard)
             }
             missing = sorted(owners.difference(ranks))
             if missing:
@@ -246,8 +359,7 @@ def _check_buckets(mesh: Mesh, workload: Workload, batch: Batch) -> Iterator[Dia
         many = plural(len(batch.buckets), "bucket")
         yield Diagnostic(
             BUCKET_COUNT_MISMATCH,
-            f"{many} x encoder_cp_size {size} is {len(batch.buckets) * size}, "
-            f"and cp x tp = {group}, the ranks that exchange",
+            f"{many} x encoder_cp_size {size} is {len(batch.buckets) * size}, and {_exchanging(mesh)}",
             batch.place.at("buckets"),
             hint=f"this mesh has {needed}; empty ones are fine",
         )

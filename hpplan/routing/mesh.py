@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
@@ -39,12 +39,14 @@ class Mesh:
     """Axes outermost first, as written; an axis that is not there has size 1.
 
     `sp` says that TP ranks split the sequence. `ep` only reshapes ranks.
-    Meshes are equal where every rank is at the same place of both.
+    `pool` replicas, one after the other, make up a parent. Meshes are equal
+    where every rank is at the same place of both.
     """
 
     axes: dict[str, int]
     sp: bool = False
     ep: int = 1
+    pool: int = 1
 
     @property
     def pp(self) -> int:
@@ -53,7 +55,7 @@ class Mesh:
 
     @property
     def dp(self) -> int:
-        """Data-parallel replicas, each one parent."""
+        """Data-parallel replicas."""
         return self.axes.get("dp", 1)
 
     @property
@@ -73,8 +75,10 @@ class Mesh:
 
     @property
     def shape(self) -> tuple[tuple[tuple[str, int], ...], bool]:
-        """What of the mesh matters to the exchange: axes above 1 in order, and sp where there is tp."""
-        return tuple((axis, size) for axis, size in self.axes.items() if size > 1), self.sp and self.tp > 1
+        """What of the mesh matters to the exchange: axes above 1 in order, the pool, sp where there is tp."""
+        axes = tuple((axis, size) for axis, size in self.axes.items() if size > 1)
+        pool = (("pool", self.pool),) if self.pool > 1 else ()
+        return axes + pool, self.sp and self.tp > 1
 
     def __eq__(self, other: object) -> bool:
         """Whether both place and group the same ranks alike."""
@@ -85,9 +89,26 @@ class Mesh:
         return hash((self.shape, self.ep))
 
     @property
-    def parent_size(self) -> int:
-        """Number of ranks of one parent: cp x tp."""
+    def replica_size(self) -> int:
+        """Number of ranks of one replica: cp x tp."""
         return self.cp * self.tp
+
+    @property
+    def parent_size(self) -> int:
+        """Number of ranks of one parent: those of the replicas of a pool."""
+        return self.pool * self.replica_size
+
+    @property
+    def parent_count(self) -> int:
+        """Number of parents."""
+        return self.dp // self.pool
+
+    def pooled(self, pool: int | str) -> Mesh:
+        """Return the mesh whose parents are pools of so many replicas, or "all" of them.
+
+        A number that does not divide dp has no such mesh.
+        """
+        return replace(self, pool=pool if isinstance(pool, int) else self.dp)
 
     def strides(self) -> dict[str, int]:
         """Return how far apart neighbours along each axis are in global ranks."""
@@ -101,8 +122,14 @@ class Mesh:
     def parents(self) -> list[tuple[int, ...]]:
         """Return the global ranks of each parent, by dp coordinate; position in a tuple = parent rank."""
         steps = self.strides()
-        block = [cp * steps["cp"] + tp * steps["tp"] for cp in range(self.cp) for tp in range(self.tp)]
-        return [tuple(dp * steps["dp"] + rank for rank in block) for dp in range(self.dp)]
+        block = [
+            dp * steps["dp"] + cp * steps["cp"] + tp * steps["tp"]
+            for dp in range(self.pool)
+            for cp in range(self.cp)
+            for tp in range(self.tp)
+        ]
+        step = self.pool * steps["dp"]
+        return [tuple(parent * step + rank for rank in block) for parent in range(self.parent_count)]
 
     def coordinates(self, rank: int) -> dict[str, int]:
         """Return the coordinate of a global rank along each of the four axes."""
@@ -110,9 +137,12 @@ class Mesh:
         return {axis: rank // steps[axis] % self.axes[axis] if axis in self.axes else 0 for axis in AXES}
 
     def parent_of(self, rank: int) -> tuple[int, int] | None:
-        """Return the dp coordinate and the parent rank of a global rank; None on a later pp stage."""
+        """Return the number of the parent and the parent rank of a global rank; None on a later pp stage."""
         at = self.coordinates(rank)
-        return None if at["pp"] else (at["dp"], at["cp"] * self.tp + at["tp"])
+        if at["pp"]:
+            return None
+        parent, replica = divmod(at["dp"], self.pool)
+        return parent, replica * self.replica_size + at["cp"] * self.tp + at["tp"]
 
     def to_data(self) -> dict[str, Any]:
         """Return the `mesh` field of a routing table; writers sort keys, so `order` keeps the order."""

@@ -16,7 +16,7 @@ Collective = Literal["none", "all_to_all", "all_gather"]
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One way for a group to exchange; the group is always one parent (with cp 1, its TP group)."""
+    """One way for a group to exchange; the group is always one parent."""
 
     name: str
     collective: Collective
@@ -32,27 +32,33 @@ class Mode:
 
 MODES: tuple[Mode, ...] = (
     Mode(
+        "pool_variable_a2a",
+        "all_to_all",
+        lambda mesh: mesh.pool > 1,
+        "replicas of a pool share the encoder work, so rows go to ranks of any of them",
+    ),
+    Mode(
         "parent_variable_a2a",
         "all_to_all",
-        lambda mesh: mesh.cp > 1,
+        lambda mesh: mesh.pool == 1 and mesh.cp > 1,
         "cp is above 1, so the tokens of an item lie all over the cp x tp block",
     ),
     Mode(
         "local",
         "none",
-        lambda mesh: mesh.cp == mesh.tp == 1,
+        lambda mesh: mesh.pool == mesh.cp == mesh.tp == 1,
         "cp and tp are 1, so every rank encodes what it decodes",
     ),
     Mode(
         "tp_variable_a2a",
         "all_to_all",
-        lambda mesh: mesh.cp == 1 and mesh.tp > 1 and mesh.sp,
+        lambda mesh: mesh.pool == mesh.cp == 1 and mesh.tp > 1 and mesh.sp,
         "cp is 1 and sp splits the sequence, so an item's tokens lie on some of the TP ranks",
     ),
     Mode(
         "tp_variable_all_gather",
         "all_gather",
-        lambda mesh: mesh.cp == 1 and mesh.tp > 1 and not mesh.sp,
+        lambda mesh: mesh.pool == mesh.cp == 1 and mesh.tp > 1 and not mesh.sp,
         "cp is 1 and there is no sp, so every TP rank holds the whole sequence and needs every record",
     ),
 )

@@ -6,9 +6,10 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from hpplan.workload.layouts.base import Layout
+    from hpplan.workload.workload import Item
 
 
 class OwnedRun(NamedTuple):
@@ -38,16 +39,19 @@ class Ownership:
 
     A *shard* is what one rank holds. With sp each parent rank has a shard of
     its own; without it all TP ranks of a CP coordinate hold the same shard.
+    The shards of a pool's replicas follow each other, and an item's rows lie
+    on those of its own replica.
     """
 
-    def __init__(self, layout: Layout, length: int, cp: int, tp: int, *, sp: bool) -> None:
-        """Take a layout of `length` tokens over `cp` ranks."""
-        self._layout = layout
+    def __init__(self, layouts: Sequence[Layout], length: int, cp: int, tp: int, *, sp: bool) -> None:
+        """Take a layout of `length` tokens over `cp` ranks for each replica."""
+        self._layouts = layouts
         self.slices = tp if sp else 1
         """Slices of a CP rank's local sequence."""
         self.copies = 1 if sp else tp
         """Ranks that hold the same shard."""
-        self.shards = cp * self.slices
+        self.replica_shards = cp * self.slices
+        self.shards = len(layouts) * self.replica_shards
         self.local_length = length // cp // self.slices
         """Tokens of one shard."""
 
@@ -55,17 +59,25 @@ class Ownership:
         """Return the shard that a parent rank holds."""
         return parent_rank // self.copies
 
+    def replica_of(self, parent_rank: int) -> int:
+        """Return the replica, within its pool, of a parent rank."""
+        return parent_rank // (self.replica_shards * self.copies)
+
     def ranks_of(self, shard: int) -> range:
         """Return the parent ranks that hold a shard."""
         return range(shard * self.copies, (shard + 1) * self.copies)
 
-    def runs(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    def runs(self, item: Item) -> list[tuple[int, int, int]]:
         """Return (shard, row_start, row_stop) of each maximal run of an item's rows, by row.
 
-        `spans` are (token_start, rows). Rows count through all spans, so a run
-        may cross from one span to the next.
+        Rows count through all spans, so a run may cross from one span to the next.
         """
-        locate = self._layout.locate
+        found = self._runs(self._layouts[item.replica], item.spans)
+        base = item.replica * self.replica_shards
+        return [(base + shard, start, stop) for shard, start, stop in found] if base else found
+
+    def _runs(self, layout: Layout, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
+        locate = layout.locate
         slices, size = self.slices, self.local_length
         found: list[tuple[int, int, int]] = []
         row = first = 0
@@ -100,13 +112,18 @@ class Ownership:
             found.append((last, first, row))
         return found
 
-    def stretches(self, spans: Iterable[tuple[int, int]]) -> tuple[list[Stretch], int]:
+    def stretches(self, item: Item) -> tuple[list[Stretch], int]:
         """Return what `runs` does without a step for each shard, and the number of runs.
 
         Sums alone need it: images may lie on hundreds of shards, or once around all CP ranks.
         A shard may be in several stretches.
         """
-        locate, neighbours = self._layout.locate, self._layout.neighbours
+        found, runs = self._stretches(self._layouts[item.replica], item.spans)
+        base = item.replica * self.replica_shards
+        return [one._replace(first=base + one.first) for one in found] if base else found, runs
+
+    def _stretches(self, layout: Layout, spans: Iterable[tuple[int, int]]) -> tuple[list[Stretch], int]:
+        locate, neighbours = layout.locate, layout.neighbours
         slices, pieces_of = self.slices, self._pieces
         found: list[Stretch] = []
         runs = 0
@@ -162,12 +179,13 @@ class Ownership:
 
     def shard(self, number: int) -> Shard:
         """Return the tokens of one shard."""
-        cp_rank, cut = divmod(number, self.slices)
+        replica, own = divmod(number, self.replica_shards)
+        cp_rank, cut = divmod(own, self.slices)
         low = cut * self.local_length
         high = low + self.local_length
         ranges: list[tuple[int, int, int]] = []
         local = 0
-        for start, stop in self._layout.held(cp_rank):
+        for start, stop in self._layouts[replica].held(cp_rank):
             first = max(start, start + low - local)
             last = min(stop, start + high - local)
             if first < last:

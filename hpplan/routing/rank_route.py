@@ -146,7 +146,7 @@ def rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) ->
         position_runs=tuple(positions),
         copies=routes.ownership.copies,
         local_length=length,
-        batch_rows=routes.batch_rows,
+        batch_rows=routes.batch_rows.get(routes.ownership.replica_of(parent_rank), 0),
     )
 
 
@@ -174,10 +174,11 @@ def _arrivals(routes: BatchRoutes, parent_rank: int) -> Iterator[_Arrival]:
     """Yield (source, item, row runs, owned runs) of each item that a rank receives, in wire order."""
     shard: Shard = routes.ownership.shard(routes.ownership.shard_of(parent_rank))
     owned_of = shard.owned
+    replica = routes.ownership.replica_of(parent_rank)
     explicit = routes.explicit
     whole = routes.whole_records
     for source, item in routes.produced():
-        owned = owned_of(item[3])
+        owned = owned_of(item[3]) if item.replica == replica else []
         if explicit and item[0] in explicit:
             if parent_rank not in explicit[item[0]] or not (owned or whole):
                 continue

@@ -10,7 +10,7 @@ from hpplan.errors import UnusableRequest
 from hpplan.routing.assignment import fill_buckets
 from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.digest import exchange_digest, table_digest
-from hpplan.routing.fit import Fit, check_fitted, fit
+from hpplan.routing.fit import Fit, check_fitted, fit, parent_batch
 from hpplan.routing.modes import mode_of
 from hpplan.routing.rank_route import RankRoute, rank_route
 from hpplan.routing.request import check_request
@@ -67,9 +67,9 @@ class RoutingTable:
         route = self.rank_route(global_rank)
         if route is None:
             return None
-        replica = self.mesh.coordinates(global_rank)["dp"]
-        share = self.fitted.shares[replica if self.workload.per_replica else 0]
-        routes = self.parents[replica].routes
+        parent, _ = _locate(self.mesh, global_rank) or (0, 0)
+        share = self.fitted.shares[parent if self.workload.per_replica else 0]
+        routes = self.parents[parent].routes
         return route, exchange_digest(self.mesh, self.workload, self.fitted, self.granularity, share, routes)
 
 
@@ -91,17 +91,17 @@ def plan_routes(
     """
     check_request(granularity, assign, cost, load_factor)
     fitted = fit(mesh, workload)
-    mode = mode_of(mesh)
+    mesh = mesh.pooled(workload.encoder_pool)
     planned = [
-        _batch_routes(mode, fitted, workload, number, granularity, assign, cost, load_factor)
-        for number in range(len(workload.batches))
+        _batch_routes(mesh, fitted, workload, number, granularity, assign, cost, load_factor)
+        for number in range(len(fitted.shares))
     ]
     parents = tuple(
-        ParentRoutes(ranks, planned[replica if workload.per_replica else 0])
-        for replica, ranks in enumerate(mesh.parents())
+        ParentRoutes(ranks, planned[number if workload.per_replica else 0])
+        for number, ranks in enumerate(mesh.parents())
     )
     warnings = (*workload.warnings, *check_fitted(mesh, workload, fitted))
-    return RoutingTable(mesh, mode, granularity, workload, fitted, parents, warnings)
+    return RoutingTable(mesh, mode_of(mesh), granularity, workload, fitted, parents, warnings)
 
 
 def plan_rank(
@@ -138,19 +138,19 @@ def plan_rank_exchange(
     """Return `plan_routes(…).rank_exchange(global_rank)` as `plan_rank` does; meant for every micro-batch."""
     check_request(granularity, assign, cost, load_factor)
     fitted = fit(mesh, workload)
+    mesh = mesh.pooled(workload.encoder_pool)
     at = _locate(mesh, global_rank)
     if at is None:
         return None
-    replica, parent_rank = at
-    number = replica if workload.per_replica else 0
-    mode = mode_of(mesh)
-    routes = _batch_routes(mode, fitted, workload, number, granularity, assign, cost, load_factor)
+    parent, parent_rank = at
+    number = parent if workload.per_replica else 0
+    routes = _batch_routes(mesh, fitted, workload, number, granularity, assign, cost, load_factor)
     digest = exchange_digest(mesh, workload, fitted, granularity, fitted.shares[number], routes)
-    return rank_route(routes, mesh.parents()[replica], parent_rank), digest
+    return rank_route(routes, mesh.parents()[parent], parent_rank), digest
 
 
 def _batch_routes(
-    mode: Mode,
+    mesh: Mesh,
     fitted: Fit,
     workload: Workload,
     number: int,
@@ -160,7 +160,7 @@ def _batch_routes(
     load_factor: float,
 ) -> BatchRoutes:
     share = fitted.shares[number]
-    batch = share.moved(workload.batches[number])
+    batch = share.moved(parent_batch(mesh, workload, number))
     buckets = fill_buckets(
         workload,
         batch,
@@ -172,7 +172,7 @@ def _batch_routes(
         row_granularity=granularity == "row",
     )
     return BatchRoutes(
-        mode, granularity, share.ownership, buckets, workload.encoder_cp_size, batch.destinations
+        mode_of(mesh), granularity, share.ownership, buckets, workload.encoder_cp_size, batch.destinations
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
-from hpplan.routing.fit import check_fit
+from hpplan.routing.fit import check_fit, parent_batches
 from hpplan.routing.mesh import mesh_from_data
 from hpplan.routing.route_codes import DIGEST_MISMATCH, ROUTES_DIFFER
 from hpplan.routing.routes import plan_routes
@@ -51,14 +51,15 @@ def routes_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> Routin
     mesh = mesh_from_data(data["mesh"], place.at("mesh"))
     where = place.at("workload")
     workload = load_workload(data["workload"], where)
+    mesh = mesh.pooled(workload.encoder_pool)
     problems = list(_check_count(data, mesh, place))
     try:
-        assigned = load_workload(_with_buckets(data, mesh.dp), where)
+        assigned = load_workload(_with_buckets(data, mesh), where)
         problems += check_fit(mesh, assigned)
     except InvalidInput as error:
         problems += error.diagnostics
     if problems:
-        raise InvalidInput(map(_in_parents, problems))
+        raise InvalidInput(_in_parents(finding, mesh.pool) for finding in problems)
     table = replace(plan_routes(mesh, assigned, data["granularity"]), workload=workload)
     problems = [*_check_parents(data, table, place), *_check_buckets(workload, table)]
     if data["mode"] != table.mode.name:
@@ -83,30 +84,32 @@ def routes_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> Routin
     return replace(table, warnings=(*table.warnings, *warnings))
 
 
-def _with_buckets(data: Mapping[str, Any], dp: int) -> dict[str, Any]:
+def _with_buckets(data: Mapping[str, Any], mesh: Mesh) -> dict[str, Any]:
     """Return the workload with the buckets that the table's parents have."""
     workload = dict(data["workload"])
     buckets = [parent["buckets"] for parent in data["parents"]]
     replicas = workload.get("replicas")
     if replicas is not None:
-        if len(replicas) == len(buckets) == dp:
+        if len(replicas) == mesh.dp and len(buckets) * mesh.pool == mesh.dp:
+            # Those of a pool stand with its first replica.
             workload["replicas"] = [
-                {**replica, "buckets": own} for replica, own in zip(replicas, buckets, strict=True)
+                {**replica, "buckets": [] if number % mesh.pool else buckets[number // mesh.pool]}
+                for number, replica in enumerate(replicas)
             ]
     elif buckets:
         workload["buckets"] = buckets[0]
     return workload
 
 
-def _in_parents(finding: Diagnostic) -> Diagnostic:
+def _in_parents(finding: Diagnostic, pool: int) -> Diagnostic:
     """Move a finding about buckets to where they stand: in `parents`, and not in the workload."""
 
     def moved(place: Place) -> Place:
         match place.path:
             case ("workload", "buckets", *rest):
                 return replace(place, path=("parents", 0, "buckets", *rest))
-            case ("workload", "replicas", number, "buckets", *rest):
-                return replace(place, path=("parents", number, "buckets", *rest))
+            case ("workload", "replicas", int(number), "buckets", *rest):
+                return replace(place, path=("parents", number // pool, "buckets", *rest))
         return place
 
     return replace(finding, place=moved(finding.place), related=tuple(map(moved, finding.related)))
@@ -114,14 +117,14 @@ def _in_parents(finding: Diagnostic) -> Diagnostic:
 
 def _check_count(data: Mapping[str, Any], mesh: Mesh, place: Place) -> Iterator[Diagnostic]:
     count = len(data["parents"])
-    if count != mesh.dp:
-        message = f"the table has {plural(count, 'parent')}, and the mesh {mesh.dp:,}"
+    if mesh.dp % mesh.pool == 0 and count != mesh.parent_count:
+        message = f"the table has {plural(count, 'parent')}, and the mesh {mesh.parent_count:,}"
         yield Diagnostic(ROUTES_DIFFER, message, place.at("parents"))
 
 
 def _check_buckets(workload: Workload, table: RoutingTable) -> Iterator[Diagnostic]:
     """Yield a finding where the workload gives other buckets than the parents that run it have."""
-    for number, batch in enumerate(workload.batches):
+    for number, batch in enumerate(parent_batches(table.mesh, workload)):
         planned = table.parents[number].routes.item_ids
         if batch.buckets is not None and batch.buckets != planned:
             given, routed = ([list(bucket) for bucket in buckets] for buckets in (batch.buckets, planned))

@@ -29,7 +29,7 @@ def check_traffic(traffic: Traffic, *, notes: bool = False) -> Iterator[Diagnost
     by_routes = {id(routes): number for number, (_, routes) in reversed([*enumerate(traffic.table.parents)])}
     for number in sorted(by_routes.values()):
         ranks, routes = traffic.table.parents[number]
-        batch = workload.batches[number if workload.per_replica else 0]
+        batch = workload.batches[number * traffic.table.mesh.pool if workload.per_replica else 0]
         for found in _idle(routes, ranks, batch.place.at("items" if batch.buckets is None else "buckets")):
             if notes or found.level != "info":
                 yield found

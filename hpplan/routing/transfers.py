@@ -90,9 +90,13 @@ class BatchRoutes:
         return tuple(tuple(item.item_id for item in bucket) for bucket in self.buckets)
 
     @cached_property
-    def batch_rows(self) -> int:
-        """Batch rows of the decoder, as far as the items tell."""
-        return max((item.batch_index + 1 for bucket in self.buckets for item in bucket), default=0)
+    def batch_rows(self) -> dict[int, int]:
+        """Batch rows of the decoder of each replica that has items, as far as these tell."""
+        found: dict[int, int] = {}
+        for bucket in self.buckets:
+            for item in bucket:
+                found[item.replica] = max(found.get(item.replica, 0), item.batch_index + 1)
+        return found
 
     def bucket_of(self, parent_rank: int) -> tuple[Item, ...]:
         """Return what a rank produces: nothing, where it is no producer."""
@@ -107,7 +111,7 @@ class BatchRoutes:
 
     def parts(self, item: Item) -> list[Part]:
         """Return where an item's rows go, by destination."""
-        return self._parts(item, self.ownership.runs(item.spans), whole=self.whole_records)
+        return self._parts(item, self.ownership.runs(item), whole=self.whole_records)
 
     def _parts(self, item: Item, runs: list[tuple[int, int, int]], *, whole: bool) -> list[Part]:
         ranks_of = self.ownership.ranks_of
@@ -145,7 +149,7 @@ class BatchRoutes:
         for _, item in self.produced() if self.explicit else ():
             ranks = self.explicit.get(item.item_id)
             if ranks:
-                owners = {run[0] for run in self.ownership.runs(item.spans)}
+                owners = {run[0] for run in self.ownership.runs(item)}
                 if owners != {shard_of(rank) for rank in ranks}:
                     found.append(item.item_id)
         return tuple(sorted(found))
@@ -179,7 +183,7 @@ class BatchRoutes:
         explicit = self.explicit
         for source, item in self.produced():
             if item.item_id in explicit:
-                runs = self.ownership.runs(item.spans)
+                runs = self.ownership.runs(item)
                 for ranks, sent, rows in self._explicit_parts(item, runs, whole=whole):
                     key = (source, ranks.start, 1, 1)
                     cells[key] = cells.get(key, 0) + rows
@@ -189,7 +193,7 @@ class BatchRoutes:
                 continue
             home = source // copies
             least += item.rows * copies
-            stretches, count = stretches_of(item.spans)
+            stretches, count = stretches_of(item)
             for first, width, blocks, rows in stretches:
                 if reaches(home, first, width, blocks, slices):
                     least -= rows

@@ -40,8 +40,13 @@ def check_documents(
         )
 
 
-def check_batch(data: Mapping[str, Any], length: int, place: Place) -> Iterator[Diagnostic]:
-    """Yield everything wrong with the items, buckets and destinations of one replica."""
+def check_batch(
+    data: Mapping[str, Any], length: int, place: Place, *, pooled: bool = False
+) -> Iterator[Diagnostic]:
+    """Yield everything wrong with the items, buckets and destinations of one replica.
+
+    Where replicas are `pooled`, buckets may name items of others; see `check_buckets_of`.
+    """
     first_seen: dict[int, int] = {}
     spans: list[_Span] = []
     where = place.at("items")
@@ -69,7 +74,9 @@ def check_batch(data: Mapping[str, Any], length: int, place: Place) -> Iterator[
                 where.at(index),
             )
     yield from _check_tokens(spans, data["items"], length, where)
-    yield from _check_buckets(data, first_seen, place)
+    if "buckets" in data and not pooled:
+        places = {item_id: where.at(index) for item_id, index in first_seen.items()}
+        yield from check_buckets_of([data], places, [place])
     for key in data.get("destinations", {}):
         if int(key) not in first_seen:
             yield Diagnostic(UNKNOWN_ITEM, f"there is no item {key}", place.key("destinations", key))
@@ -142,25 +149,31 @@ def _copies(span: _Span, other: _Span, items: Sequence[Mapping[str, Any]]) -> bo
     return span[:3] == other[:3] and items[span[3]]["item_id"] == items[other[3]]["item_id"]
 
 
-def _check_buckets(data: Mapping[str, Any], indices: Mapping[int, int], place: Place) -> Iterator[Diagnostic]:
-    if "buckets" not in data:
-        return
-    where: dict[int, tuple[int, int]] = {}
-    for bucket, ids in enumerate(data["buckets"]):
-        for number, item_id in enumerate(ids):
-            if item_id not in indices:
+def check_buckets_of(
+    batches: Sequence[Mapping[str, Any]], items: Mapping[int, Place], places: Sequence[Place]
+) -> Iterator[Diagnostic]:
+    """Yield a finding for each item that is not once in the `buckets` of some batches, taken together.
+
+    `items` has the place of each item by its id, `places` that of each batch.
+    """
+    where: dict[int, Place] = {}
+    for batch, place in zip(batches, places, strict=True):
+        for bucket, ids in enumerate(batch["buckets"]):
+            for number, item_id in enumerate(ids):
                 here = place.at("buckets", bucket, number)
-                yield Diagnostic(UNKNOWN_ITEM, f"there is no item {item_id}", here)
-            elif item_id in where:
-                both = "twice in this bucket" if where[item_id][0] == bucket else "in two buckets"
-                yield Diagnostic(
-                    ITEM_IN_TWO_BUCKETS,
-                    f"item {item_id} is {both}",
-                    place.at("buckets", bucket, number),
-                    related=(replace(place.at("buckets", *where[item_id]), note="first here"),),
-                )
-            else:
-                where[item_id] = (bucket, number)
-    for item_id, index in indices.items():
+                if item_id not in items:
+                    yield Diagnostic(UNKNOWN_ITEM, f"there is no item {item_id}", here)
+                elif item_id in where:
+                    same = where[item_id].path[:-1] == here.path[:-1]
+                    both = "twice in this bucket" if same else "in two buckets"
+                    yield Diagnostic(
+                        ITEM_IN_TWO_BUCKETS,
+                        f"item {item_id} is {both}",
+                        here,
+                        related=(replace(where[item_id], note="first here"),),
+                    )
+                else:
+                    where[item_id] = here
+    for item_id, place in items.items():
         if item_id not in where:
-            yield Diagnostic(ITEM_IN_NO_BUCKET, f"item {item_id} is in no bucket", place.at("items", index))
+            yield Diagnostic(ITEM_IN_NO_BUCKET, f"item {item_id} is in no bucket", place)

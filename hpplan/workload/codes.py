@@ -36,6 +36,7 @@ OVERSIZED_TRANSFER = Code("HP437", "oversized-transfer", "warning", _TEXTS)
 OVERLOADED_RECEIVER = Code("HP438", "overloaded-receiver", "warning", _TEXTS)
 SIZE_TOO_LARGE = Code("HP439", "size-too-large", "error", _TEXTS)
 DOCUMENTS_OUTGROW_LENGTH = Code("HP440", "documents-outgrow-length", "warning", _TEXTS)
+POOL_DOES_NOT_DIVIDE = Code("HP442", "pool-does-not-divide", "error", _TEXTS)
 
 CODES: tuple[Code, ...] = (
     MISSING_WORKLOAD_FIELD,
@@ -68,4 +69,5 @@ CODES: tuple[Code, ...] = (
     OVERLOADED_RECEIVER,
     SIZE_TOO_LARGE,
     DOCUMENTS_OUTGROW_LENGTH,
+    POOL_DOES_NOT_DIVIDE,
 )

@@ -15,6 +15,7 @@ from hpplan.shapes.shape import (
     list_of,
     literal,
     mapping_of,
+    one_of,
     text,
     told,
     written,
@@ -149,6 +150,13 @@ HEAD_FIELDS = (
     Field("dtype", _name(tuple(DTYPES), UNKNOWN_DTYPE), "Of the features.", default="bfloat16"),
     Field("payloads", count(1), "Tensors that travel on the same routes.", default=1),
     Field("encoder_cp_size", count(1), "Ranks that encode one bucket together.", default=1),
+    Field(
+        "encoder_pool",
+        one_of(count(1), core_schema.literal_schema(["all"]), belongs="a whole number from 1 on, or `all`"),
+        "Replicas, one after the other, whose ranks share the encoder work; or `all` of them.",
+        default=1,
+        get=lambda workload: None if workload.encoder_pool == 1 else workload.encoder_pool,
+    ),
 )
 """What a workload says of all its features; attributes of `Workload`."""
 

@@ -36,6 +36,8 @@ class Item(NamedTuple):
     batch_index: int
     rows: int
     spans: tuple[tuple[int, int], ...]
+    replica: int = 0
+    """The replica whose tokens these are, counted within its pool."""
 
     @property
     def first_token(self) -> int:
@@ -71,6 +73,7 @@ class Workload:
     dtype: str
     payloads: int
     encoder_cp_size: int
+    encoder_pool: int | str
     cp_layout: str
     documents: tuple[int, ...]
     pad: bool
@@ -199,7 +202,7 @@ def _read(
         else [(data, place, False)]
     )
     for one, where, own in batches:
-        problems.extend(check_batch(one, length, where))
+        problems.extend(check_batch(one, length, where, pooled=data.get("encoder_pool", 1) != 1))
         if own:
             problems.extend(
                 check_documents(length, one.get("documents"), where.at("documents"), length_place)

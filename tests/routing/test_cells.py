@@ -17,7 +17,7 @@ from hpplan.routing.ownership import Ownership
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic, fold_matrix, rows_leaving_blocks
 from hpplan.workload.layouts import LAYOUTS
-from hpplan.workload.workload import load_workload
+from hpplan.workload.workload import Item, load_workload
 
 if TYPE_CHECKING:
     from hpplan.routing.transfers import Granularity
@@ -34,7 +34,7 @@ def spread(draw: st.DrawFn) -> tuple[Ownership, Spans]:
     multiple = math.lcm(own, cp * tp) if sp else own
     length = multiple * draw(st.integers(1, 4))
     first = own * draw(st.integers(0, length // own))
-    ownership = Ownership(layout(length, cp, (first, length - first)), length, cp, tp, sp=sp)
+    ownership = Ownership([layout(length, cp, (first, length - first))], length, cp, tp, sp=sp)
     cuts = sorted(draw(st.sets(st.integers(0, length), min_size=2, max_size=8)))
     spans = [(start, stop - start) for start, stop in zip(cuts[::2], cuts[1::2], strict=False)]
     return ownership, spans
@@ -45,8 +45,8 @@ def spread(draw: st.DrawFn) -> tuple[Ownership, Spans]:
 def test_stretches_are_the_runs(case: tuple[Ownership, Spans]) -> None:
     """Sums count other rows, or rows of another shard, or other transfers, than the runs have."""
     ownership, spans = case
-    runs = ownership.runs(spans)
-    stretches, count = ownership.stretches(spans)
+    runs = ownership.runs(Item(0, 0, 0, tuple(spans)))
+    stretches, count = ownership.stretches(Item(0, 0, 0, tuple(spans)))
     rows: Counter[int] = Counter()
     for first, width, blocks, each in stretches:
         for shards in ranges_of(first, width, blocks, ownership.slices):
@@ -63,10 +63,10 @@ def test_stretches_are_the_runs(case: tuple[Ownership, Spans]) -> None:
 def test_joined_stretches_name_each_shard_once(case: tuple[Ownership, Spans]) -> None:
     """A destination gets a record twice, or not at all."""
     ownership, spans = case
-    stretches, _ = ownership.stretches(spans)
+    stretches, _ = ownership.stretches(Item(0, 0, 0, tuple(spans)))
     shapes = joined(stretches, ownership.slices)
     shards = [shard for shape in shapes for block in ranges_of(*shape, ownership.slices) for shard in block]
-    assert sorted(shards) == sorted({shard for shard, _, _ in ownership.runs(spans)})
+    assert sorted(shards) == sorted({shard for shard, _, _ in ownership.runs(Item(0, 0, 0, tuple(spans)))})
     for shard in range(ownership.shards):
         reached = [shape for shape in shapes if reaches(shard, *shape, ownership.slices)]
         assert len(reached) == (shard in shards)
@@ -107,7 +107,7 @@ def test_an_image_over_many_ranks_is_few_cells(layout: str, mesh: str, granulari
     data = {"sequence": {"length": 12_288, "cp_layout": layout, "pad": True}, "items": items}
     table = plan_routes(parsed, load_workload(data, Place("w")), granularity)
     routes = table.parents[0].routes
-    owners = sum(len({run[0] for run in routes.ownership.runs(item.spans)}) for _, item in routes.produced())
+    owners = sum(len({run[0] for run in routes.ownership.runs(item)}) for _, item in routes.produced())
     assert owners > 1000
     assert len(routes.totals.cells) <= 8 * len(items)
     check_sums(table.mesh, Traffic(table))

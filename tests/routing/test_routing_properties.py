@@ -16,7 +16,7 @@ from hpplan.routing.mesh import Mesh
 from hpplan.routing.routes import RoutingTable, plan_rank, plan_rank_exchange, plan_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.workload.layouts import LAYOUTS
-from hpplan.workload.workload import load_workload
+from hpplan.workload.workload import Item, load_workload
 
 if TYPE_CHECKING:
     from hpplan.routing.assignment.base import Cost
@@ -284,7 +284,7 @@ def test_layouts_partition_the_sequence(mesh: Mesh, data: st.DataObject) -> None
         local = [at + token - start for start, stop, at in ranges for token in range(start, stop)]
         assert sorted(local) == list(range(ownership.local_length))
         for token in held:
-            assert ownership.runs([(token, 1)]) == [(number, 0, 1)]
+            assert ownership.runs(Item(0, 0, 1, ((token, 1),))) == [(number, 0, 1)]
         tokens += held
     assert sorted(tokens) == list(range(sequence["length"]))
 

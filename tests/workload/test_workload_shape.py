@@ -37,6 +37,8 @@ def another(field: Field) -> Any:  # noqa: ANN401 - of a document
             return not field.default
         case "literal":
             return next(value for value in schema["expected"] if value != field.default)
+        case "union":
+            return another(field._replace(type=schema["choices"][-1]))
         case "list":
             return [another(field._replace(type=schema["items_schema"]))]
     raise AssertionError(schema["type"])

@@ -20,7 +20,7 @@ def setting_of(view: RouteView) -> Facts:
     table = view.table
     workload, mesh, fitted = table.workload, table.mesh, table.fitted
     stage = f", on the first of {mesh.pp} pipeline stages" if mesh.pp > 1 else ""
-    parents = f"{plural(mesh.dp, 'parent')} of {plural(mesh.parent_size, 'rank')}"
+    parents = f"{plural(mesh.parent_count, 'parent')} of {plural(mesh.parent_size, 'rank')}"
     padding = f", padded from {workload.length:,}" if fitted.length != workload.length else ""
     documents = f", {plural(len(workload.documents), 'document')}" if workload.documents else ""
     local = f"{fitted.ownership.local_length:,} a rank"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from hpplan.routing.fit import parent_batches
 from hpplan.wording import plural
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ def items_table(view: RouteView) -> str:
         for source, item in routes.produced()
     )
     several = len(parents) > 1
-    given = [{item.item_id: item for item in batch.items} for batch in view.table.workload.batches]
+    table = view.table
+    given = [
+        {item.item_id: item for item in batch.items} for batch in parent_batches(table.mesh, table.workload)
+    ]
     for number, ranks, routes, source, item in islice(produced, MOST_ITEMS):
         to = [ranks[rank] for rank in routes.destinations(item)]
         shown = ", ".join(map(str, to[:MOST_DESTINATIONS]))

@@ -140,7 +140,7 @@ def _pieces(ownership: Ownership, lanes: list[list[Shard]], items: list[Item]) -
     found: list[list[_Piece]] = [[] for _ in lanes]
     slices, size = ownership.slices, ownership.local_length
     for item in items:
-        owners = sorted({shard for shard, _, _ in ownership.runs(item.spans)})
+        owners = sorted({shard for shard, _, _ in ownership.runs(item)})
         for rank, cut in (divmod(shard, slices) for shard in owners):
             if rank >= len(lanes):
                 break

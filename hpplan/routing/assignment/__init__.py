@@ -31,8 +31,8 @@ def fill_buckets(
 ) -> tuple[tuple[Item, ...], ...]:
     """Return the items of each bucket: those the workload gives, else those a policy assigns.
 
-    Assigned buckets list their items in the order of (batch_index, first
-    token, item_id).
+    Assigned buckets list their items in the order of (replica, batch_index,
+    first token, item_id).
     """
     if batch.buckets is not None:
         by_id = {item.item_id: item for item in batch.items}
@@ -51,9 +51,9 @@ def fill_buckets(
         row_granularity,
         load_factor,
     )
-    buckets: list[list[tuple[tuple[int, int, int], Item]]] = [[] for _ in range(producers)]
+    buckets: list[list[tuple[tuple[int, int, int, int], Item]]] = [[] for _ in range(producers)]
     for item, bucket in zip(batch.items, chosen.assign(task), strict=True):
-        buckets[bucket].append(((item[1], item[3][0][0], item[0]), item))
+        buckets[bucket].append(((item.replica, item[1], item[3][0][0], item[0]), item))
     for entries in buckets:
         entries.sort()
     return tuple(tuple(item for _, item in entries) for entries in buckets)

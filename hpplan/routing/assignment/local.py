@@ -70,7 +70,7 @@ class _Placer:
             if explicit is not None and rank not in explicit:
                 continue
             shard = task.ownership.shard_of(rank)
-            owned = sum(stop - start for at, start, stop in task.ownership.runs(item.spans) if at == shard)
+            owned = sum(stop - start for at, start, stop in task.ownership.runs(item) if at == shard)
             if task.row_granularity:
                 total += owned
             elif owned or explicit is not None:
@@ -81,7 +81,7 @@ class _Placer:
         """Return groups of equally good producers, with the rows that each would not have to send."""
         task = self._task
         owned: dict[int, int] = {}
-        for shard, start, stop in task.ownership.runs(item.spans):
+        for shard, start, stop in task.ownership.runs(item):
             owned[shard] = owned.get(shard, 0) + stop - start
         explicit = task.destinations.get(item.item_id)
         if explicit is None:
