@@ -13,7 +13,7 @@ from hpplan.cli.names import ROUTE_FORMAT
 from hpplan.cli.options import INPUT, Command, output_option
 from hpplan.cli.overwriting import refuse_overwriting
 from hpplan.cli.route_inputs import read_route_input
-from hpplan.cli.routing_options import RankOrAll, RouteOptions, routing_options
+from hpplan.cli.routing_options import NumberOrAll, RouteOptions, routing_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ class _Options(NamedTuple):
 @routing_options
 @click.option(
     "--rank",
-    type=RankOrAll(),
+    type=NumberOrAll("rank", 0),
     metavar="R",
     help="Show what one global rank does: what it sends, receives and hands over, and where received rows "
     "belong; all: what each does.",

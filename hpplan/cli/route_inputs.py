@@ -139,7 +139,8 @@ def _read(
         picked = options.micro_batch is not None and len(exchange[0].get(FIELD, ())) > 1
     failures.settle()
     workloads = tuple(
-        workload.with_sequence(cp_layout=options.cp_layout, pad=options.pad or None) for workload in workloads
+        workload.with_sequence(cp_layout=options.cp_layout, pad=options.pad or None).with_pool(options.pool)
+        for workload in workloads
     )
     if several and len(workloads) > 1:
         return RouteInput(mesh, workloads[0], micro_batches=workloads)

@@ -31,12 +31,13 @@ class FiniteFloat(click.FloatRange):
         return number
 
 
-class RankOrAll(click.IntRange):
-    """A global rank, or `all`."""
+class NumberOrAll(click.IntRange):
+    """A number that is at least `least`, or `all`."""
 
-    def __init__(self) -> None:
-        """Count ranks from 0."""
-        super().__init__(min=0)
+    def __init__(self, what: str, least: int) -> None:
+        """Take what messages call it."""
+        super().__init__(min=least)
+        self._what = what
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own
         """Return the rank or `all`, or fail as click does."""
@@ -45,9 +46,18 @@ class RankOrAll(click.IntRange):
         try:
             int(value)
         except ValueError:
-            self.fail(f"'{value}' is not a valid rank; give a number from 0, or all.", param, ctx)
+            self.fail(
+                f"'{value}' is not a valid {self._what}; give a number from {self.min}, or all.", param, ctx
+            )
         return super().convert(value, param, ctx)
 
+
+POOL = click.option(
+    "--pool",
+    type=NumberOrAll("number of replicas", 1),
+    metavar="[N|all]",
+    help="Replicas, one after the other, whose ranks share the encoder work. Default: the workload's, or 1.",
+)
 
 routing_options = together(
     click.option(
@@ -63,6 +73,7 @@ routing_options = together(
         metavar="FILE",
         help="The workload of a plan that has none under feature_exchange, or another than its own.",
     ),
+    POOL,
     click.option(
         "--cp-layout",
         type=CP_LAYOUT,
@@ -117,11 +128,13 @@ class RouteOptions:
     load_factor: float | None = None
     micro_batch: int | None = None
     pad: bool = False
+    pool: int | str | None = None
 
     @property
     def replaces_workload(self) -> bool:
         """Whether what is routed is another workload than the plan's own."""
-        return self.workload_file is not None or self.cp_layout is not None or self.pad
+        changed = self.cp_layout is not None or self.pool is not None or self.pad
+        return self.workload_file is not None or changed
 
     def over(self, settings: Settings) -> RouteOptions:
         """Return these options, with the mesh and the workload of a configuration where none are given."""
@@ -137,6 +150,7 @@ class RouteOptions:
             "--mesh": self.mesh_text,
             "--workload": self.workload_file,
             "--cp-layout": self.cp_layout,
+            "--pool": self.pool,
             "--granularity": self.granularity,
             "--assign": self.assign,
             "--cost": self.cost,

@@ -152,7 +152,7 @@ HEAD_FIELDS = (
     Field("encoder_cp_size", count(1), "Ranks that encode one bucket together.", default=1),
     Field(
         "encoder_pool",
-        one_of(count(1), core_schema.literal_schema(["all"]), belongs="a whole number from 1 on, or `all`"),
+        one_of(count(1), literal(["all"]), belongs="a whole number from 1 on, or `all`"),
         "Replicas, one after the other, whose ranks share the encoder work; or `all` of them.",
         default=1,
         get=lambda workload: None if workload.encoder_pool == 1 else workload.encoder_pool,

@@ -9,7 +9,7 @@ from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
 from hpplan.shapes.shape import values, written
 from hpplan.workload.checks import check_batch, check_documents
-from hpplan.workload.codes import ITEMS_BESIDE_REPLICAS, MISSING_WORKLOAD_FIELD
+from hpplan.workload.codes import BUCKET_COUNT_MISMATCH, ITEMS_BESIDE_REPLICAS, MISSING_WORKLOAD_FIELD
 from hpplan.workload.partial import Partial, salvage
 from hpplan.workload.shape import (
     BATCH_FIELDS,
@@ -101,6 +101,27 @@ class Workload:
             cp_layout=self.cp_layout if cp_layout is None else cp_layout,
             pad=self.pad if pad is None else pad,
         )
+
+    def with_pool(self, pool: int | str | None) -> Workload:
+        """Return the workload for pools of another size, where one is given.
+
+        Raises InvalidInput where its buckets are those of the pools it has.
+        """
+        if pool is None or pool == self.encoder_pool:
+            return self
+        given = next((batch for batch in self.batches if batch.buckets is not None), None)
+        if given is not None:
+            raise InvalidInput(
+                [
+                    Diagnostic(
+                        BUCKET_COUNT_MISMATCH,
+                        f"the buckets are for `encoder_pool` {self.encoder_pool}, and not for {pool}",
+                        given.place.at("buckets"),
+                        hint="take `buckets` out, so that items are assigned anew",
+                    )
+                ]
+            )
+        return replace(self, encoder_pool=pool)
 
     def head(self) -> dict[str, Any]:
         """Return the fields of the document before its items, with their defaults."""
