@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.inputs import note_warnings, read_rules
+from hpplan.cli.inputs import note_warnings, only_one_standard_input, read_rules, refuse_overwriting
 from hpplan.cli.options import INPUT, PATH, Command, rule_options
-from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
 from hpplan.cli.route_inputs import routes_of_plan
 from hpplan.cli.routing_options import RouteOptions, routing_options
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hpplan.cli.inputs import only_one_standard_input
 from hpplan.cli.options import INPUT, format_option
-from hpplan.cli.overwriting import only_one_standard_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hpplan.cli.inputs import refuse_overwriting
 from hpplan.cli.options import INPUT, PATH, Command
-from hpplan.cli.overwriting import refuse_overwriting
 from hpplan.cli.route_inputs import read_routes
 from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options
 from hpplan.documents.disk.descriptors import descriptor_of, prints_aside
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from hpplan.job.worker import Outcome
     from hpplan.routing.routes import RoutingTable
     from hpplan.watch.launched import Job
+
+
+_OF_SETTINGS = ("backend", "device", "dtype", "iterations", "warmup", "timeout")
 
 
 @click.command("exec", cls=Command, short_help="Run the routes under torchrun, and verify every row.")
@@ -45,7 +48,14 @@ if TYPE_CHECKING:
     type=click.Choice(["bfloat16", "float16", "float32", "float64"]),
     help="Of the features, instead of the workload's.",
 )
-@click.option("--iters", type=click.IntRange(min=0), default=20, show_default=True, help="Timed iterations.")
+@click.option(
+    "--iters",
+    "iterations",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Timed iterations.",
+)
 @click.option(
     "--warmup", type=click.IntRange(min=0), default=3, show_default=True, help="Iterations before those."
 )
@@ -72,22 +82,7 @@ if TYPE_CHECKING:
     help="Start N workers on this machine, without torchrun.",
 )
 @click.pass_obj
-def command(
-    output: Output,
-    /,
-    path: str,
-    backend: str,
-    device: str,
-    dtype: str | None,
-    iters: int,
-    warmup: int,
-    no_backward: bool,
-    no_verify: bool,
-    timeout: float,
-    report: str | None,
-    launch: int | None,
-    **options: Any,  # noqa: ANN401 - the fields of RouteOptions
-) -> int:
+def command(output: Output, /, path: str, report: str | None, launch: int | None, **options: Any) -> int:  # noqa: ANN401 - fields of Settings and RouteOptions
     """Run the exchange of INPUT for real: a routing table, or what `hpplan route` takes.
 
     Run it under torchrun, one process a rank of the mesh, on one host or many:
@@ -104,6 +99,11 @@ def command(
     from hpplan.watch.launched import job_from
 
     job = job_from(os.environ)
+    settings = Settings(
+        backward=not options.pop("no_backward"),
+        verify=not options.pop("no_verify"),
+        **{name: options.pop(name) for name in _OF_SETTINGS},
+    )
     routing = RouteOptions(**options)
     refuse_overwriting([report], (path, routing.workload_file), "--report")
     if launch is not None:
@@ -111,20 +111,10 @@ def command(
             raise click.UsageError(
                 "--launch starts a job, and this is a worker of one; leave it out under torchrun"
             )
-        return _launch(output, path, routing, launch, timeout)
+        return _launch(output, path, routing, launch, settings.timeout)
     if job is None:
         raise _outside(output, path, routing)
     require_torch()
-    settings = Settings(
-        backend=backend,
-        device=device,
-        dtype=dtype,
-        iterations=iters,
-        warmup=warmup,
-        backward=not no_backward,
-        verify=not no_verify,
-        timeout=timeout,
-    )
     return _work(output, job, settings, path, routing, report)
 
 
@@ -211,13 +201,13 @@ def _own_arguments() -> list[str]:
         and context.get_parameter_source(parameter.name or "") is click.core.ParameterSource.COMMANDLINE
     ]
     arguments: list[str] = []
-    for option in (one for one in given if isinstance(one, click.Option)):
+    for option in (parameter for parameter in given if isinstance(parameter, click.Option)):
         value = context.params[option.name or ""]
         arguments.append(option.opts[0] if option.is_flag else f"{option.opts[0]}={value}")
     return [
         *arguments,
         "--",
-        *(context.params[one.name or ""] for one in given if isinstance(one, click.Argument)),
+        *(context.params[argument.name or ""] for argument in given if isinstance(argument, click.Argument)),
     ]
 
 
@@ -266,7 +256,9 @@ def _show_mismatches(output: Output, report: dict[str, Any], path: str) -> None:
 
     codes = {code.id: code for code in CODES}
     place = Place(document_name(path))
-    found = [Diagnostic(codes[one["code"]], one["message"], place) for one in report["mismatches"]]
-    output.error(InvalidInput(found))
-    if report["mismatch_count"] > len(found):
-        output.note(f"… and {report['mismatch_count'] - len(found):,} more")
+    told = [
+        Diagnostic(codes[mismatch["code"]], mismatch["message"], place) for mismatch in report["mismatches"]
+    ]
+    output.error(InvalidInput(told))
+    if report["mismatch_count"] > len(told):
+        output.note(f"… and {report['mismatch_count'] - len(told):,} more")

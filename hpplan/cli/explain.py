@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hpplan.cli.completion import complete_code_or_file
-from hpplan.cli.inputs import read_rules
+from hpplan.cli.inputs import only_one_standard_input, read_rules
 from hpplan.cli.options import INPUT, Command, format_option, rule_options
-from hpplan.cli.overwriting import only_one_standard_input
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output

@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hpplan.cli.inputs import read_model
+from hpplan.cli.inputs import only_one_standard_input, read_model, refuse_overwriting
 from hpplan.cli.options import INPUT, PATH, Command, format_option, output_option
-from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hpplan.cli.output import Output
     from hpplan.documents.source import Format
     from hpplan.errors import InvalidInput
-    from hpplan.models.facts import ModelFacts
-    from hpplan.models.freeze import Frozen
-    from hpplan.routing.mesh import Mesh
 
 DEFAULT_MESH = "tp=2,sp"
 """The smallest mesh on which every split of a dense model shows."""
@@ -81,6 +75,7 @@ def command(
     from hpplan.errors import InvalidInput
     from hpplan.models.expert_rules import expert_rules
     from hpplan.plan.model import Plan
+    from hpplan.reports.freeze import notes
     from hpplan.routing.mesh import parse_mesh
 
     only_one_standard_input((path, strategies_file))
@@ -101,7 +96,9 @@ def command(
     output.write_files((target, text) for target, text in texts.items() if target != "-")
     if "-" in texts:
         output.result(texts["-"])
-    for note in _notes(model, frozen, mesh, without, default_mesh=mesh_text is None):
+    if mesh_text is None:
+        output.conclude(f"Note: frozen for {mesh}; --mesh freezes for another.")
+    for note in notes(model, frozen, mesh, without):
         output.conclude(f"Note: {note}.")
 
 
@@ -131,27 +128,3 @@ def _at_mesh(failure: InvalidInput, mesh_text: str) -> InvalidInput:
         column = next(iter(re.finditer(rf"\b{item.place.path[-1]}\s*=\s*", mesh_text))).end() + 1
         moved.append(replace(item, place=Place("--mesh", position=(1, column))))
     return InvalidOption(moved)
-
-
-def _notes(
-    model: ModelFacts, frozen: Frozen, mesh: Mesh, without: list[str], *, default_mesh: bool
-) -> Iterator[str]:
-    """Yield what a reader of the plan should know that the plan does not say."""
-    from hpplan.plan.folding import fold
-    from hpplan.wording import plural
-
-    if default_mesh:
-        yield f"frozen for {mesh}; --mesh freezes for another"
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in frozen.left_out.items():
-        by_reason.setdefault(reason, []).append(name)
-    for reason, names in by_reason.items():
-        count = sum(len(model.parameters_below(name)) if name in model.modules else 1 for name in names)
-        yield f"{reason} {', '.join(fold(names))} ({plural(count, 'parameter')}); listed under `not_covered`"
-    if mesh.cp > 1:
-        yield "attention under context parallelism needs a strategy, as an `inner_wrapper` rule"
-    for name in without:
-        yield (
-            f"no one strategy for the experts of {name} is known; declare one under `strategies`, "
-            "with a rule that points at it"
-        )

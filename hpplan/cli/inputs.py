@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hpplan.documents.disk.same_file import is_standard_input, overwritten
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -38,6 +40,29 @@ def plan_paths(
         )
     documents.look_at(paths)
     return paths, here
+
+
+def only_one_standard_input(paths: Iterable[str | None]) -> None:
+    """Refuse a command line that would read standard input twice."""
+    if sum(map(is_standard_input, paths)) > 1:
+        raise click.UsageError("standard input ('-') can be read only once")
+
+
+def refuse_overwriting(
+    targets: Iterable[str | None],
+    inputs: Iterable[str | None],
+    option: str = "-o",
+    *,
+    folder: str | None = None,
+) -> None:
+    """Refuse a command line whose output would take the place of a file it reads; `folder` holds several."""
+    target = overwritten(targets, inputs)
+    if target is not None and folder is not None:
+        raise click.UsageError(
+            f"{option} {folder} would overwrite {target}, which is read; name another folder"
+        )
+    if target is not None:
+        raise click.UsageError(f"{option} {target} would overwrite what is read from it; name another file")
 
 
 def read_rules(

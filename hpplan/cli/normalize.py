@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from hpplan.cli.completion import complete_passes
-from hpplan.cli.inputs import note_warnings, plan_paths, read_rules
+from hpplan.cli.inputs import (
+    note_warnings,
+    only_one_standard_input,
+    plan_paths,
+    read_rules,
+    refuse_overwriting,
+)
 from hpplan.cli.options import PATH, Command, format_option, named_options, output_option, rule_options
-from hpplan.cli.overwriting import is_standard_input, only_one_standard_input, refuse_overwriting
 from hpplan.documents.disk.descriptors import descriptor_of
+from hpplan.documents.disk.same_file import is_standard_input
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output

@@ -6,8 +6,9 @@ import errno
 import os
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
-from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
+
+from hpplan.reports.terminal.streams import Prints, pieces, standard_output, write
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
     from hpplan.errors import Failures, HpplanError
     from hpplan.reports.terminal.screen import Screen
     from hpplan.validation.configurations import Configurations
-
-_PIECE = 1 << 20
-"""Characters of a long result that are in memory at a time."""
-
-
-_PLAIN = str.maketrans({"─": "-", "…": "...", "░": ".", "▒": ":", "▓": "*", "█": "#"})
-"""What hpplan draws with, for terminals that cannot show it."""
 
 
 class Output:
@@ -42,12 +36,8 @@ class Output:
         self._results: list[str | TextIO] = []
         self._conclusions: list[str] = []
         self._sources: Sources | None = None
-        self._has_stdout = sys.stdout is not None
-        # A parent may have closed a stream; Python then has None in its place.
-        sys.stdout = sys.stdout or _nowhere()
-        sys.stderr = sys.stderr or _nowhere()
+        self._has_stdout = standard_output() is not None
         self._stdout = sys.stdout
-        _believe_the_locale()
 
     @property
     def sources(self) -> Sources:
@@ -83,8 +73,8 @@ class Output:
 
         Raises UnusableRequest for a file that was read, unless it is to be `replaced`.
         """
-        from hpplan.cli.overwriting import overwritten
         from hpplan.documents.disk.files import replace_files
+        from hpplan.documents.disk.same_file import overwritten
         from hpplan.errors import UnusableRequest
 
         read = [name for name in self.sources.names if name not in replaced]
@@ -100,7 +90,7 @@ class Output:
     @contextmanager
     def taking_prints(self) -> Iterator[None]:
         """Make results of what click prints in this block by itself: help, version, completion."""
-        with redirect_stdout(_Prints(self._stdout)) as prints:
+        with redirect_stdout(Prints(self._stdout)) as prints:
             try:
                 yield
             finally:
@@ -109,7 +99,7 @@ class Output:
     def note(self, text: str) -> None:
         """Write `text` to standard error at once; a verdict stands even where nobody can be told."""
         with suppress(OSError):
-            _write(sys.stderr, text if text.endswith("\n") else text + "\n")
+            write(sys.stderr, text if text.endswith("\n") else text + "\n")
 
     def conclude(self, text: str) -> None:
         """Keep `text` for standard error, below the results: it is true once they are written."""
@@ -162,8 +152,8 @@ class Output:
             if results and not self._has_stdout:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))  # noqa: TRY301 - one way out for all of them
             for result in results:
-                for piece in _pieces(result):
-                    _write(self._stdout, piece)
+                for piece in pieces(result):
+                    write(self._stdout, piece)
         except (BrokenPipeError, ConnectionResetError):
             pass
         except OSError as error:
@@ -203,70 +193,3 @@ class Output:
         if not stream.isatty() or os.environ.get("NO_COLOR"):
             return False
         return bool(os.environ.get("FORCE_COLOR")) or os.environ.get("TERM") != "dumb"
-
-
-class _Prints(TextIOWrapper):
-    """Stands for standard output while a command runs, and looks like it."""
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(BytesIO(), "utf-8", "backslashreplace", newline="", write_through=True)
-        self._stream = stream
-
-    def isatty(self) -> bool:
-        return self._stream.isatty()
-
-    def text(self) -> str:
-        self.seek(0)
-        return self.read()
-
-
-def _pieces(result: str | TextIO) -> Iterator[str]:
-    if isinstance(result, str):
-        yield from (result[start : start + _PIECE] for start in range(0, len(result), _PIECE))
-        return
-    with result:
-        while piece := result.read(_PIECE):
-            yield piece
-
-
-def _write(stream: TextIO, text: str) -> None:
-    """Write UTF-8 whatever the locale; a terminal gets what its encoding can show, and nothing to obey.
-
-    Past the stream's own buffers, which drop what a device does not take at once.
-    """
-    from hpplan.documents.disk.descriptors import write_all
-
-    try:
-        descriptor = stream.fileno()
-    except OSError:
-        stream.write(text)
-        return
-    stream.flush()
-    encoding = "utf-8"
-    if stream.isatty():
-        from hpplan.reports.terminal.visible import on_terminal
-
-        text, encoding = on_terminal(text), stream.encoding or encoding
-    write_all(descriptor, _encoded(text, encoding))
-
-
-def _believe_the_locale() -> None:
-    """Have terminals take ASCII in the locale C, for which Python chooses UTF-8."""
-    chosen = os.environ.get("PYTHONIOENCODING") or os.environ.get("PYTHONUTF8")
-    if os.environ.get("LC_ALL") in {"C", "POSIX"} and not chosen:
-        for stream in (sys.stdout, sys.stderr):
-            if stream.isatty() and hasattr(stream, "reconfigure"):
-                stream.reconfigure(encoding="ascii", errors="backslashreplace")
-
-
-def _encoded(text: str, encoding: str) -> bytes:
-    try:
-        return text.encode(encoding)
-    except UnicodeEncodeError:
-        # Lone surrogates (undecodable file names) have no UTF-8 form, so they are escaped as well.
-        plain = text if encoding == "utf-8" else text.translate(_PLAIN)
-        return plain.encode(encoding, errors="backslashreplace")
-
-
-def _nowhere() -> TextIO:
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - open until the process ends

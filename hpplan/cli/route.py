@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from hpplan.cli.inputs import note_warnings
+from hpplan.cli.inputs import note_warnings, refuse_overwriting
 from hpplan.cli.names import ROUTE_FORMAT
 from hpplan.cli.options import INPUT, Command, output_option
-from hpplan.cli.overwriting import refuse_overwriting
 from hpplan.cli.route_inputs import read_route_input
 from hpplan.cli.routing_options import NumberOrAll, RouteOptions, routing_options
 

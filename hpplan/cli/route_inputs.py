@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.overwriting import only_one_standard_input
+from hpplan.cli.inputs import only_one_standard_input
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output

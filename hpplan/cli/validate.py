@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hpplan.cli.completion import complete_codes
-from hpplan.cli.inputs import plan_paths, read_model
+from hpplan.cli.inputs import only_one_standard_input, plan_paths, read_model, refuse_overwriting
 from hpplan.cli.options import INPUT, PATH, Command, named_options, output_option, rule_options
-from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
 from hpplan.diagnostics import SEVERITIES
 
 if TYPE_CHECKING:
@@ -167,6 +166,7 @@ def _report(
     statistics: bool,
 ) -> None:
     """Write the report; counts go below one that people read, and beside one that machines do."""
+    from hpplan.reports.findings.counts import counts, summary
     from hpplan.reports.findings.formats import TEXT_FORMATS, renderer
 
     to_file = output_file is not None and output_file != "-"
@@ -174,29 +174,11 @@ def _report(
     output.write(output_file, render(findings, output.sources))
     if statistics and findings:
         if output_format in TEXT_FORMATS and not to_file:
-            output.result("\n" + _counts(findings))
+            output.result("\n" + counts(findings))
         else:
-            output.conclude(_counts(findings))
+            output.conclude(counts(findings))
     if output_format in TEXT_FORMATS:
-        output.conclude(_summary(findings, files))
-
-
-def _counts(findings: list[Diagnostic]) -> str:
-    from collections import Counter
-
-    from hpplan.reports.terminal.tables import plain_table
-
-    counts = Counter((item.code.id, item.code.name, item.level) for item in findings)
-    rows = [(str(count), *key) for key, count in sorted(counts.items())]
-    return plain_table(("count", "code", "name", "severity"), rows, right=(0,))
-
-
-def _summary(findings: list[Diagnostic], files: int) -> str:
-    where = f"{files} file{'s' * (files != 1)}"
-    counts = {level: sum(item.level == level for item in findings) for level in SEVERITIES}
-    plurals = {"error": "errors", "warning": "warnings", "info": "infos"}
-    told = [f"{count} {level if count == 1 else plurals[level]}" for level, count in counts.items() if count]
-    return f"{', '.join(told)} in {where}." if told else f"No findings in {where}."
+        output.conclude(summary(findings, files))
 
 
 def _codes(option: str, texts: Iterable[str]) -> tuple[str, ...]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from hpplan.cli.inputs import only_one_standard_input, refuse_overwriting
 from hpplan.cli.names import CP_LAYOUT, DTYPE, FAMILY, POLICY, none_of
-from hpplan.cli.options import PATH
-from hpplan.cli.overwriting import only_one_standard_input, refuse_overwriting
+from hpplan.cli.options import PATH, Command, format_option, output_option
 from hpplan.documents.limits import LARGEST_NUMBER
-from hpplan.errors import Failures, UnusableRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hpplan.cli.output import Output
     from hpplan.documents.source import Format
     from hpplan.routing.buckets import Encoders
     from hpplan.routing.mesh import Mesh
     from hpplan.workload.families.base import Family
+    from hpplan.workload.sample_files import SampleFiles
+    from hpplan.workload.samples import Sample
 
 
 class _Count(click.IntRange):
@@ -44,7 +48,29 @@ RANKS = _Count(2**22, f"the {2**22:,} ranks of the largest mesh")
 TOKEN = click.IntRange(min=0)
 
 
-class _Command(click.Command):
+class _Options(NamedTuple):
+    family_name: str
+    image_id: int | None
+    video_id: int | None
+    settings: tuple[str, ...]
+    feature_width: int | None
+    dtype: str | None
+    payloads: int | None
+    micro_batch: int | None
+    pack: int | None
+    seq_length: int | None
+    cp_layout: str
+    pad: bool
+    encoder_ranks: int | None
+    mesh_text: str | None
+    encoder_cp_size: int
+    policy: str | None
+    replicas: bool
+    output_file: str | None
+    format_name: Format | None
+
+
+class _Command(Command):
     """A command whose help ends with the table of families."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -54,7 +80,7 @@ class _Command(click.Command):
 
         with formatter.section("Families"):
             formatter.write_dl(
-                [(one.name, f"{one.summary} ({', '.join(one.grid_fields)})") for one in FAMILIES]
+                [(family.name, f"{family.summary} ({', '.join(family.grid_fields)})") for family in FAMILIES]
             )
 
 
@@ -104,38 +130,10 @@ class _Command(click.Command):
     "--assign", "policy", type=POLICY, metavar="POLICY", help="How buckets are filled; as in hpplan route."
 )
 @click.option("--replicas", is_flag=True, help="Give each data-parallel replica of --mesh its own samples.")
-@click.option("-o", "--output", "output_file", type=PATH, metavar="FILE", help="Write to FILE.")
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(["yaml", "json"]),
-    help="Default: by the name of FILE, else YAML.",
-)
+@output_option()
+@format_option("Default: by the name of FILE, else YAML.")
 @click.pass_obj
-def command(
-    output: Output,
-    batch_files: tuple[str, ...],
-    family_name: str,
-    image_id: int | None,
-    video_id: int | None,
-    settings: tuple[str, ...],
-    feature_width: int | None,
-    dtype: str | None,
-    payloads: int | None,
-    micro_batch: int | None,
-    pack: int | None,
-    seq_length: int | None,
-    cp_layout: str,
-    encoder_ranks: int | None,
-    mesh_text: str | None,
-    encoder_cp_size: int,
-    policy: str | None,
-    output_file: str | None,
-    format_name: Format | None,
-    *,
-    pad: bool,
-    replicas: bool,
-) -> None:
+def command(output: Output, /, batch_files: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - the fields of _Options
     """Make workloads from samples: JSONL, one sample a line, or a JSON array.
 
     A sample has its tokens as `input_ids`, with the placeholders expanded, or
@@ -164,106 +162,90 @@ def command(
     the videos. Several micro-batches make one document with a workload each
     under `micro_batches`, of which `hpplan route` makes statistics.
     """
-    _check_options(
-        batch_files, micro_batch, pack, seq_length, encoder_ranks, mesh_text, policy, replicas=replicas
-    )
-    failures = Failures()
-    batch_files = _batches(batch_files, failures)
-    refuse_overwriting([output_file], batch_files)
-    from hpplan.cli.workload_run import WorkloadRun
+    from hpplan.cli.workload_writer import WorkloadWriter
+    from hpplan.documents.source import format_of_name
+    from hpplan.routing.mesh import parse_mesh
     from hpplan.workload.grouping import grouped, packed
     from hpplan.workload.layouts import layout_named
     from hpplan.workload.micro_batch import WorkloadSettings
+    from hpplan.workload.sample_files import SampleFiles
 
-    given = {"image_id": image_id, "video_id": video_id, "feature_width": feature_width, "dtype": dtype}
-    family = _family(family_name, settings, {**given, "payloads": payloads})
-    mesh = _mesh(mesh_text)
-    layout = layout_named(cp_layout)
+    asked = _Options(**options)
+    only_one_standard_input(batch_files)
+    _check_options(asked)
+    files = SampleFiles(batch_files)
+    refuse_overwriting([asked.output_file], files.paths)
+    family = _family(asked)
+    mesh = None if asked.mesh_text is None else parse_mesh(asked.mesh_text)
+    layout = layout_named(asked.cp_layout)
     fields = {
         "feature_width": family.feature_width,
         "dtype": family.dtype,
         "payloads": family.payloads,
-        "encoder_cp_size": encoder_cp_size,
+        "encoder_cp_size": asked.encoder_cp_size,
         "cp_layout": layout.name,
-        "pad": pad,
+        "pad": asked.pad,
     }
-    common = WorkloadSettings(fields, seq_length, mesh.dp if replicas and mesh is not None else None)
-    encoders = _encoders(policy, mesh, encoder_ranks, encoder_cp_size)
-    run = WorkloadRun(output, family, encoders, failures)
-    samples = run.samples(batch_files)
-    if pack is None:
-        micro_batches = grouped(samples, common, micro_batch, run.problems)
+    replicas = mesh.dp if asked.replicas and mesh is not None else None
+    settings = WorkloadSettings(fields, asked.seq_length, replicas)
+    writer = WorkloadWriter(output, files, _encoders(asked, mesh))
+    samples = _samples(output, files, family)
+    if asked.pack is None:
+        micro_batches = grouped(samples, settings, asked.micro_batch, files.problems)
     else:
-        inside = mesh is not None and layout.inside_documents
-        multiple = layout.multiple(mesh.cp) if inside and mesh is not None else 1
-        micro_batches = packed(samples, common, pack, run.problems, multiple)
-    by_name: Format = "json" if output_file is not None and output_file.endswith(".json") else "yaml"
-    run.write(micro_batches, output_file, format_name or by_name)
-    if pack is not None and mesh is None and layout.inside_documents:
+        multiple = 1 if mesh is None or not layout.inside_documents else layout.multiple(mesh.cp)
+        micro_batches = packed(samples, settings, asked.pack, files.problems, multiple)
+    format_name = asked.format_name or format_of_name(asked.output_file or "-") or "yaml"
+    writer.write(micro_batches, asked.output_file, format_name)
+    if asked.pack is not None and mesh is None and layout.inside_documents:
         output.note(
             f"Note: samples were packed as they are, and {layout.name} pads each to what a mesh needs; "
             "add --mesh, or batch rows may outgrow --pack."
         )
 
 
-def _batches(arguments: tuple[str, ...], failures: Failures) -> tuple[str, ...]:
-    """Return the batch files that are named, and those in folders."""
-    import os
+def _samples(output: Output, files: SampleFiles, family: Family) -> Iterator[Sample]:
+    from hpplan.reports.terminal.progress import progress_bar
 
-    from hpplan.documents.disk.folder import SAMPLES, files_in, named
-
-    paths: list[str] = []
-    for argument in arguments:
-        with failures:
-            for path in named([argument]):
-                found = files_in(path, SAMPLES) if os.path.isdir(path) else [path]  # noqa: PTH112 - pathlib takes longer to import
-                if not found:
-                    raise UnusableRequest(f"There is no batch in {path}: no name there ends in .jsonl.")
-                paths += found
-    return tuple(paths)
+    color = output.use_color(sys.stderr)
+    with progress_bar("reading samples", files.size, in_bytes=True, color=color) as bar:
+        yield from files.read(family, bar.advance)
 
 
-def _check_options(
-    batch_files: tuple[str, ...],
-    micro_batch: int | None,
-    pack: int | None,
-    seq_length: int | None,
-    encoder_ranks: int | None,
-    mesh_text: str | None,
-    policy: str | None,
-    *,
-    replicas: bool,
-) -> None:
-    only_one_standard_input(batch_files)
-    if encoder_ranks is not None and mesh_text is not None:
+def _check_options(asked: _Options) -> None:
+    if asked.encoder_ranks is not None and asked.mesh_text is not None:
         raise click.UsageError("--mesh says how many ranks encode; leave out --encoder-ranks")
-    if policy is not None and encoder_ranks is None and mesh_text is None:
+    if asked.policy is not None and asked.encoder_ranks is None and asked.mesh_text is None:
         raise click.UsageError("--assign fills buckets, and needs --encoder-ranks or --mesh")
-    if replicas and mesh_text is None:
+    if asked.replicas and asked.mesh_text is None:
         raise click.UsageError("--replicas needs a --mesh with dp")
-    if replicas and micro_batch is None and pack is None:
+    if asked.replicas and asked.micro_batch is None and asked.pack is None:
         raise click.UsageError("--replicas needs --micro-batch, the samples of each replica, or --pack")
-    if pack is not None:
-        for given, option in ((micro_batch, "--micro-batch"), (seq_length, "--seq-length")):
+    if asked.pack is not None:
+        for given, option in ((asked.micro_batch, "--micro-batch"), (asked.seq_length, "--seq-length")):
             if given is not None:
                 raise click.UsageError(f"--pack makes batch rows of its own; leave out {option}")
 
 
-def _family(name: str, settings: tuple[str, ...], given: dict[str, object]) -> Family:
+def _family(asked: _Options) -> Family:
     """Return the family with its options set."""
     from hpplan.workload.families import family_named
     from hpplan.workload.shape import DTYPES
 
-    family = family_named(name)
+    family = family_named(asked.family_name)
     options = family.options()
-    values: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
-    for setting in settings:
+    own = {
+        name: getattr(asked, name) for name in ("image_id", "video_id", "feature_width", "dtype", "payloads")
+    }
+    values: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+    for setting in asked.settings:
         option, equals, text = setting.partition("=")
         if option not in options:
             raise _bad_setting(none_of(option, options))
         if option in values:
-            own = f"--{option.replace('_', '-')}"
-            twice = f"{own} and --set" if given.get(option) is not None else "--set twice"
+            twice = (
+                f"--{option.replace('_', '-')} and --set" if own.get(option) is not None else "--set twice"
+            )
             raise click.UsageError(f"{option} is given by {twice}; give it once")
         try:
             values[option] = options[option](text)
@@ -289,27 +271,17 @@ def _bad_setting(message: str) -> click.BadParameter:
     return click.BadParameter(message, param_hint="'--set'")
 
 
-def _mesh(text: str | None) -> Mesh | None:
-    from hpplan.routing.mesh import parse_mesh
-
-    return None if text is None else parse_mesh(text)
-
-
-def _encoders(
-    policy: str | None, mesh: Mesh | None, encoder_ranks: int | None, encoder_cp_size: int
-) -> Encoders | None:
+def _encoders(asked: _Options, mesh: Mesh | None) -> Encoders | None:
     """Return who encodes, None where no buckets are wanted."""
     from hpplan.routing.assignment import POLICIES
     from hpplan.routing.buckets import Encoders
 
-    ranks = encoder_ranks if mesh is None else mesh.parent_size
+    ranks, cp_size = asked.encoder_ranks if mesh is None else mesh.parent_size, asked.encoder_cp_size
     if ranks is None:
         return None
-    if policy == "local" and mesh is None:
+    if asked.policy == "local" and mesh is None:
         raise click.UsageError("--assign local needs --mesh, to know where the rows are needed")
-    if ranks % encoder_cp_size:
-        raise click.BadParameter(
-            f"{encoder_cp_size} does not divide the {ranks} ranks that encode",
-            param_hint="'--encoder-cp-size'",
-        )
-    return Encoders(policy or POLICIES[0].name, ranks // encoder_cp_size, mesh)
+    if ranks % cp_size:
+        message = f"{cp_size} does not divide the {ranks} ranks that encode"
+        raise click.BadParameter(message, param_hint="'--encoder-cp-size'")
+    return Encoders(asked.policy or POLICIES[0].name, ranks // cp_size, mesh)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.cli.output import _encoded
+from hpplan.reports.terminal.streams import encoded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +90,7 @@ def test_a_terminal_that_shows_everything(root: Path) -> None:
 )
 def test_what_an_encoding_lacks(text: str, encoding: str, shown: bytes) -> None:
     """What hpplan draws with has a plain form in every encoding, and what documents hold an escape."""
-    assert _encoded(text, encoding) == shown
+    assert encoded(text, encoding) == shown
 
 
 def test_prose_fits_a_terminal() -> None:

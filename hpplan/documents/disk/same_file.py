@@ -1,12 +1,10 @@
-"""What must not be read twice, or written over while it is read."""
+"""Whether two paths lead to one file."""
 
 from __future__ import annotations
 
 import os
 import stat
 from typing import TYPE_CHECKING
-
-import click
 
 from hpplan.documents.disk.descriptors import descriptor_of
 
@@ -19,33 +17,10 @@ def is_standard_input(path: str | None) -> bool:
     return path == "-" or (path is not None and descriptor_of(path) == 0)
 
 
-def only_one_standard_input(paths: Iterable[str | None]) -> None:
-    """Refuse a command line that would read standard input twice."""
-    if sum(map(is_standard_input, paths)) > 1:
-        raise click.UsageError("standard input ('-') can be read only once")
-
-
-def refuse_overwriting(
-    targets: Iterable[str | None],
-    inputs: Iterable[str | None],
-    option: str = "-o",
-    *,
-    folder: str | None = None,
-) -> None:
-    """Refuse a command line whose output would take the place of a file it reads; `folder` holds several."""
-    target = overwritten(targets, inputs)
-    if target is not None and folder is not None:
-        raise click.UsageError(
-            f"{option} {folder} would overwrite {target}, which is read; name another folder"
-        )
-    if target is not None:
-        raise click.UsageError(f"{option} {target} would overwrite what is read from it; name another file")
-
-
 def overwritten(targets: Iterable[str | None], inputs: Iterable[str | None]) -> str | None:
     """Return the first of the targets that is one of the inputs, whatever leads there; None where none is."""
     read = {_file(path) for path in inputs} - {None}
-    return next((one for one in targets if one != "-" and _file(one) in read), None)
+    return next((target for target in targets if target != "-" and _file(target) in read), None)
 
 
 def _file(path: str | None) -> tuple[int, int] | None:
