@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic, Place
@@ -32,9 +31,12 @@ def parse_toml(raw: bytes, name: str, sources: Sources) -> dict[str, Data]:
     if deep is not None:
         at = source.position(deep.start())
         raise InvalidInput([_syntax(name, f"keys are nested deeper than {MAX_DEPTH} levels", at)])
-    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
-        data: dict[str, Data] = toml.loads(source.text)
+        data: dict[str, Data] = tomllib.loads(source.text)
     except RecursionError:
         raise InvalidInput([_syntax(name, "lists are nested too deep", (1, 1))]) from None
     except ValueError as error:  # TOML's own, and the interpreter's about numbers of thousands of digits

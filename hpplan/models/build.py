@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic
@@ -35,8 +34,8 @@ def build(configuration: ModelConfig) -> Any:  # noqa: ANN401 - a transformers m
 
         def built() -> Any:  # noqa: ANN401 - the same
             import torch
+            from transformers import initialization
 
-            initialization = import_module("transformers.initialization")
             with (
                 torch.device("meta"),
                 initialization.no_init_weights(),
@@ -72,7 +71,8 @@ def _model_class(configuration: ModelConfig, library: Any) -> Any:  # noqa: ANN4
 
 def usual_class(model_type: str) -> str:
     """Return the class that a model type stands for where `architectures` names none."""
-    auto = import_module("transformers.models.auto.modeling_auto")
+    from transformers.models.auto import modeling_auto as auto
+
     for mapping in (
         auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
         auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +33,10 @@ def transformers() -> Any:  # noqa: ANN401 - typed, its sources would have to be
         )
     # Read when the hub's client is imported; nothing here asks a hub for anything, and nothing shall.
     os.environ["HF_HUB_OFFLINE"] = "1"
-    _imported("torch")
-    library = _imported("transformers")
+    with _importing("torch"):
+        import torch  # noqa: F401 - whether it can be imported is the question
+    with _importing("transformers"):
+        import transformers as library
     if (version := tuple(map(int, re.findall(r"\d+", library.__version__)[:2]))) < OLDEST:
         raise UnusableRequest(
             f"Reading a model needs transformers {'.'.join(map(str, OLDEST))} or newer, "
@@ -44,9 +45,10 @@ def transformers() -> Any:  # noqa: ANN401 - typed, its sources would have to be
     return library
 
 
-def _imported(name: str) -> Any:  # noqa: ANN401 - see above
+@contextmanager
+def _importing(name: str) -> Iterator[None]:
     try:
-        return import_module(name)
+        yield
     except Exception as error:  # noqa: BLE001 - a package that lacks another raises what it likes
         raise UnusableRequest(f"Reading a model needs {name}, and {broken_package(name, error)}") from None
 

@@ -96,6 +96,16 @@ def test_importing_is_free() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_there_is_one_way_to_import_late(root: Path) -> None:
+    """What is imported late hides from type checkers and from the contracts between packages."""
+    hidden = [
+        path.name
+        for path in root.joinpath("hpplan").rglob("*.py")
+        if re.search(r"import_module|__import__", path.read_text(encoding="utf-8"))
+    ]
+    assert hidden == ["late.py"]
+
+
 def test_normalizing_from_python_needs_no_more_imports() -> None:
     """A plan's rules, the known strategies and the record have to be put together by whoever calls."""
     normalized = hpplan.normalize(hpplan.load_plan(PLAN))
