@@ -10,6 +10,7 @@ import click
 
 from hpplan.cli.names import CP_LAYOUT, GRANULARITY, POLICY
 from hpplan.cli.options import INPUT, together
+from hpplan.routing.assignment import POLICIES
 
 if TYPE_CHECKING:
     from hpplan.plan.settings import Settings
@@ -90,8 +91,9 @@ routing_options = together(
         "--assign",
         type=POLICY,
         metavar="POLICY",
-        help="How items are assigned where the workload has no buckets: lpt (default), round-robin, "
-        "contiguous or local. A micro-batch picked out of several is assigned anew.",
+        help="How items are assigned where the workload has no buckets: "
+        f"{', '.join(policy.name for policy in POLICIES)}; the first is the default. "
+        "A micro-batch picked out of several is assigned anew.",
     ),
     click.option(
         "--cost",

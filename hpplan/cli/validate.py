@@ -11,15 +11,13 @@ from hpplan.cli.completion import complete_codes
 from hpplan.cli.inputs import only_one_standard_input, plan_paths, read_model, refuse_overwriting
 from hpplan.cli.options import INPUT, PATH, Command, named_options, output_option, rule_options
 from hpplan.diagnostics import SEVERITIES
+from hpplan.reports.findings.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Diagnostic
-
-FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sarif")
-"""The keys of `hpplan.reports.findings.formats.FORMATS`; a test holds the two together."""
 
 
 @click.command(
@@ -60,7 +58,7 @@ FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "junit", "sar
 @click.option("--statistics", is_flag=True, help="Count the findings by code.")
 @click.option(
     "--output-format",
-    type=click.Choice(FORMATS),
+    type=click.Choice(tuple(FORMATS)),
     default="full",
     show_default=True,
     help="Format of the report.",

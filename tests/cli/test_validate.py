@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.cli.validate import FORMATS
+from hpplan.reports.findings.formats import FORMATS
 
 if TYPE_CHECKING:
     from conftest import Runner

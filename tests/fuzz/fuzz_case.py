@@ -11,7 +11,7 @@ from fuzz_mutations import mutated, nasty, text
 from fuzz_spelling import damaged, spelled
 from fuzz_values import MESHES
 
-from hpplan.cli.validate import FORMATS
+from hpplan.reports.findings.formats import FORMATS
 from hpplan.workload.families import FAMILIES
 
 if TYPE_CHECKING:
