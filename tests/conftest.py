@@ -33,6 +33,14 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep jobs of several ranks to one worker: two at once may be slow enough to be given up as hung."""
+    for item in items:
+        if item.path.parent.name in {"exchange", "job"}:
+            item.add_marker(pytest.mark.xdist_group("jobs"))
+
+
 class Result(NamedTuple):
     """How a run of the command line ended."""
 

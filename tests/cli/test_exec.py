@@ -294,7 +294,7 @@ def test_under_torchrun_survivors_still_say_who_was_lost(workload: str, tmp_path
     program = tmp_path / "lost.py"
     program.write_text(LOST, encoding="utf-8")
     agent = _torchrun(
-        *("--nproc-per-node", "2", str(program), str(Path(__file__).parents[1] / "exchange")),
+        *("--nproc-per-node", "2", str(program), str(Path(__file__).parents[1] / "job")),
         *("exec", workload, "--mesh", "cp=2", "--iters", "1000000", "--timeout", "60"),
     )
     _, stderr = agent.communicate(timeout=110)

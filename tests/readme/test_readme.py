@@ -37,6 +37,6 @@ def test_the_configuration_is_one() -> None:
 
 def test_ci_runs_the_test_command() -> None:
     """CI tests in another way than the README tells people to."""
-    command = "python -m pip install -e '.[test]' && python -m pytest"
+    command = "python -m pip install -e '.[test]' && python -m pytest -n 2"
     assert command in README.read_text(encoding="utf-8")
     assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
