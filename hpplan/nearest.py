@@ -27,6 +27,14 @@ def nearest_name(name: str, names: Collection[str], like: float = _LIKE) -> str 
     return _nearest(name, tuple(names), like) if len(name) <= _LONGEST and len(names) <= _MOST else None
 
 
+def none_of(value: str, known: Iterable[str]) -> str:
+    """Say that a value is none of the known names, and which of them is nearest."""
+    names = list(known)
+    near = nearest_name(value, names)
+    ask = f"; did you mean '{near}'?" if near else ""
+    return f"'{value}' is none of {', '.join(names)}{ask}"
+
+
 @lru_cache(maxsize=1024)
 def _nearest(name: str, names: tuple[str, ...], like: float) -> str | None:
     found = get_close_matches(name, names, n=1, cutoff=like)

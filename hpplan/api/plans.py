@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hpplan.api.documents import read_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from hpplan.api.documents import Readable
     from hpplan.comparison.changes import Differences
@@ -116,8 +116,8 @@ def check(
     model_type: str | None = None,
     mesh: Mesh | None = None,
     model: ModelFacts | None = None,
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     sources: Sources | None = None,
 ) -> list[Diagnostic]:
     """Return everything that is wrong with documents: plans, rules, strategies, workloads, routing tables.
@@ -127,28 +127,31 @@ def check(
     `model` where these are given. `select` and `ignore` are codes: ids,
     beginnings of ids or names; what keeps a document from being read further
     is in any case among the findings. Raises UnusableRequest for what cannot
-    be read, or is of a kind that nothing checks.
+    be read or is of a kind that nothing checks, and for a code that there is not.
     """
     from hpplan.errors import InvalidInput
     from hpplan.plan.model import Plan
+    from hpplan.validation.catalog import codes_of
     from hpplan.validation.run import CheckRun
 
+    selected = codes_of("select", select) if select else None
+    ignored = codes_of("ignore", ignore)
     run = CheckRun(model_type, mesh, model)
-    for use, one in (
+    for use, source in (
         (run.use_rules, rules),
         (run.use_strategies, strategies),
-        *((run.check, one.data if isinstance(one, Plan) else one) for one in given),
+        *((run.check, source.data if isinstance(source, Plan) else source) for source in given),
     ):
-        if one is None:
+        if source is None:
             continue
         try:
-            document = read_document(one, sources)
+            document = read_document(source, sources)
         except InvalidInput as failure:
             run.blocking.extend(failure.diagnostics)
         else:
             use(document)
     run.finish()
-    return run.chosen(select, ignore)
+    return run.chosen(selected, ignored)
 
 
 def load_model(given: Readable, sources: Sources | None = None) -> ModelFacts:

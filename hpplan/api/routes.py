@@ -119,18 +119,21 @@ def preview(
     """Return a routing table as `hpplan route --format` shows it, or what one global rank of it does.
 
     With a `link` there is a time estimate in seconds, with `ranks_per_node`
-    what leaves a node. Raises UnusableRequest for a format that there is not,
-    or that shows all ranks alone.
+    what leaves a node. Raises UnusableRequest for a format or a link that there
+    is not, and for a format that shows all ranks alone.
     """
     from hpplan.errors import UnusableRequest
     from hpplan.reports.route.formats import FORMATS
     from hpplan.reports.route.view import RouteView
     from hpplan.reports.terminal.screen import Screen
+    from hpplan.routing.request import check_links
 
-    chosen = next((one for one in FORMATS if one.name == format_name), None)
+    chosen = next((row for row in FORMATS if row.name == format_name), None)
     if chosen is None:
-        names = ", ".join(one.name for one in FORMATS)
+        names = ", ".join(row.name for row in FORMATS)
         raise UnusableRequest(f"format_name is one of {names}, not {format_name!r}")
+    if link is not None:
+        check_links(*link)
     view = RouteView(table, "", link, ranks_per_node)
     if rank is None:
         return chosen.table(view, Screen())

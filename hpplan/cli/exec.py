@@ -12,7 +12,7 @@ from hpplan.cli.inputs import refuse_overwriting
 from hpplan.cli.options import INPUT, PATH, Command
 from hpplan.cli.route_inputs import read_routes
 from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options
-from hpplan.documents.disk.descriptors import descriptor_of, prints_aside
+from hpplan.documents.disk.descriptors import prints_aside
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
@@ -121,12 +121,13 @@ def command(output: Output, /, path: str, report: str | None, launch: int | None
 def _work(
     output: Output, job: Job, settings: Settings, path: str, routing: RouteOptions, report: str | None
 ) -> int:
+    from hpplan.documents.disk.files import check_writable
     from hpplan.job.worker import Callbacks, run_worker
     from hpplan.reports.terminal.progress import progress_bar
 
     def load() -> RoutingTable:
-        if job.rank == 0:
-            _check_writable(report)
+        if job.rank == 0 and report is not None and report != "-":
+            check_writable(report)
         return _read(output, job, path, routing)
 
     def publish(data: dict[str, Any]) -> None:
@@ -224,17 +225,6 @@ def _outside(output: Output, path: str, routing: RouteOptions) -> HpplanError:
         "or, on one host or several, with torchrun's options for where they meet,\n"
         f"    torchrun --nproc-per-node {ranks} -m hpplan exec {shown}{mesh}"
     )
-
-
-def _check_writable(report: str | None) -> None:
-    """Refuse a report file that cannot be written before anything runs."""
-    from hpplan.errors import UnusableRequest
-
-    if report is None or report == "-" or descriptor_of(report) is not None:
-        return
-    folder = os.path.dirname(os.path.realpath(report))  # noqa: PTH120 - of the file a link leads to
-    if not os.access(folder, os.W_OK) or os.path.isdir(report):  # noqa: PTH112
-        raise UnusableRequest(f"cannot write {report}: its folder is not there or not writable")
 
 
 def _spelled(output: Output, error: HpplanError) -> str:

@@ -79,16 +79,15 @@ def command(
     only_one_standard_input((subject, rules_file, strategies_file))
     screen, color = output.screen(), output.use_color(sys.stdout)
     subject = str(INPUT.convert(subject, None, None))
-    found = _subject(output, subject, rules_file, strategies_file, model_type, mesh_text)
+    inspected = _subject(output, subject, rules_file, strategies_file, model_type, mesh_text)
     if fqn is None:
         from hpplan.reports.explain.plan import render as render_plan
 
-        output.result(render_plan(found, terminal=screen.width is not None, color=color))
+        output.result(render_plan(inspected, terminal=screen.width is not None, color=color))
         return
     from hpplan.reports.explain.fqn import render as render_fqn
 
-    _check_fqn(found, fqn)
-    output.result(render_fqn(found, fqn, output.sources, color=color, width=screen.width))
+    output.result(render_fqn(inspected, fqn, output.sources, color=color, width=screen.width))
 
 
 def _codes(output: Output, code: Code | None, *, as_json: bool) -> str:
@@ -147,23 +146,3 @@ def _no_such_code(text: str) -> str | None:
         return f"There is no code {text.upper()}. `hpplan explain --all` lists them."
     near = nearest_name(text.lower(), [code.name for code in all_codes()])
     return f"There is neither a file nor a code called '{text}'. Did you mean {near}?" if near else None
-
-
-def _check_fqn(subject: Subject, fqn: str) -> None:
-    from hpplan.errors import UnusableRequest
-    from hpplan.nearest import NearestFqn
-
-    known = {**subject.plan.param_plan, **subject.facts.classes}
-    if fqn in known:
-        return
-    hint = NearestFqn(known).hint(fqn)
-    parts = fqn.split(".")
-    above = next(
-        (name for end in range(len(parts) - 1, 0, -1) if (name := ".".join(parts[:end])) in known), None
-    )
-    if hint is None and above is not None:
-        hint = f"above it is '{above}'. Type `hpplan explain {subject.plan.place.document} {above}`."
-    raise UnusableRequest(
-        f"The plan {subject.plan.place.document} says nothing about '{fqn}'."
-        + (f" {hint[0].upper()}{hint[1:]}" if hint else "")
-    )

@@ -109,14 +109,14 @@ def read_model(output: Output, path: str, taker: str) -> ModelFacts:
 
 def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: bool = False) -> None:
     """Write warnings to standard error; with `strict`, raise them as errors."""
-    found = list(warnings)
-    if not found:
+    findings = list(warnings)
+    if not findings:
         return
-    if strict and any(item.level == "warning" for item in found):
+    if strict and any(item.level == "warning" for item in findings):
         from hpplan.diagnostics import as_errors
         from hpplan.errors import InvalidInput
 
-        raise InvalidInput(as_errors(found))
+        raise InvalidInput(as_errors(findings))
     from hpplan.reports.findings.concise import render
 
-    output.note(render(found, output.sources, color=output.use_color(sys.stderr)))
+    output.note(render(findings, output.sources, color=output.use_color(sys.stderr)))

@@ -52,13 +52,13 @@ class LazyGroup(click.Group):
         """Return the command that is asked for, or fail as click does and suggest the nearest."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            from hpplan.cli.names import none_of
+            from hpplan.nearest import none_of
 
             ctx.fail(none_of(name, COMMANDS))
-        found, command, rest = super().resolve_command(ctx, args)
+        known, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
             refuse_repeated(click.Context(command, ctx, name), rest)
-        return found, command, rest
+        return known, command, rest
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse what stands before the command; `help COMMAND` is what people type for `COMMAND --help`."""
@@ -98,8 +98,8 @@ def refuse_repeated(ctx: click.Context, args: list[str]) -> None:
         order = ctx.command.make_parser(ctx).parse_args(list(args))[2]
     except click.UsageError:
         return  # the command's own parsing is about to say so
-    given = [one for one in order if isinstance(one, click.Option)]
-    if any(one.is_eager for one in given):
+    given = [parameter for parameter in order if isinstance(parameter, click.Option)]
+    if any(option.is_eager for option in given):
         return  # --help and --version are all the same
     for option in given:
         takes_one = not option.multiple and (not option.is_flag or option.secondary_opts)

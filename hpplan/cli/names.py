@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 
 class Name(click.types.StringParamType):
@@ -24,6 +24,8 @@ class Name(click.types.StringParamType):
         """Return the name, or fail as click does and suggest the nearest."""
         known = self._described()
         if value not in known:
+            from hpplan.nearest import none_of
+
             self.fail(none_of(value, known), param, ctx)
         return str(value)
 
@@ -41,16 +43,6 @@ class Name(click.types.StringParamType):
             for name, words in self._described().items()
             if name.startswith(incomplete)
         ]
-
-
-def none_of(value: str, known: Iterable[str]) -> str:
-    """Say that a value is none of the known names, and which of them is nearest."""
-    from hpplan.nearest import nearest_name
-
-    names = list(known)
-    near = nearest_name(value, names)
-    ask = f"; did you mean '{near}'?" if near else ""
-    return f"'{value}' is none of {', '.join(names)}{ask}"
 
 
 def _policies() -> dict[str, str]:
@@ -86,7 +78,7 @@ def _families() -> dict[str, str]:
 def _route_formats() -> dict[str, str]:
     from hpplan.reports.route.formats import FORMATS
 
-    return {one.name: "" for one in FORMATS}
+    return {row.name: "" for row in FORMATS}
 
 
 def _documents() -> dict[str, str]:

@@ -136,25 +136,25 @@ def command(output: Output, /, plans: tuple[str, ...], **options: Any) -> int:  
     paths, whole = plan_paths(output, documents, plans, "PLAN...")
     paths = distinct(output.configurations.source_of(path) for path in paths)
     _check_options(paths, asked)
-    made = _normalize(output, documents, paths, asked, whole)
+    files = _normalize(output, documents, paths, asked, whole)
     failures, output_file = documents.failures, asked.output_file
     if not (asked.writes_nothing or (asked.changes and not asked.write and output_file is None)):
         failures.settle()
-    asked.refuse_several(len(made))
+    asked.refuse_several(len(files))
     format_name = asked.format_name or (None if output_file is None else format_of_name(output_file))
     if asked.writes_nothing:
-        status = _compare(output, failures, made, asked, format_name)
+        status = _compare(output, failures, files, asked, format_name)
         output.settle(failures)
         return status
     if asked.write:
-        texts = [(one.target, one.written(asked.format_name, canonical=asked.canonical)) for one in made]
-        _write(output, made, texts)
+        texts = [(file.target, file.written(asked.format_name, canonical=asked.canonical)) for file in files]
+        _write(output, files, texts)
     elif output_file is not None and output_file != "-":
-        _write(output, made, [(output_file, one.anew(format_name, output_file)) for one in made])
-    elif made and not asked.changes:
-        output.result(made[0].canonical(format_name))
+        _write(output, files, [(output_file, file.anew(format_name, output_file)) for file in files])
+    elif files and not asked.changes:
+        output.result(files[0].canonical(format_name))
     if asked.changes:
-        _show_changes(output, made, as_json=asked.format_name == "json")
+        _show_changes(output, files, as_json=asked.format_name == "json")
     output.settle(failures)
     return 0
 
@@ -184,7 +184,7 @@ def _normalize(
     rules_of = cache(lambda rules, strategies: read_rules(output, rules, strategies))
     with documents.failures:
         rules_of(asked.rules_file, asked.strategies_file)
-    made: list[NormalizedFile] = []
+    files: list[NormalizedFile] = []
     warnings: list[Diagnostic] = []
     for path in paths:
         with documents.failures:
@@ -208,17 +208,17 @@ def _normalize(
                 record=not settings.bare,
                 after=show if shown else None,
             )
-            made.append(NormalizedFile(path, settings.normalized or path, plan, normalized, document.source))
+            files.append(NormalizedFile(path, settings.normalized or path, plan, normalized, document.source))
             errors = [item for item in normalized.warnings if settings.strict and item.level == "warning"]
             warnings += (item for item in normalized.warnings if item not in errors)
             if errors:
                 raise InvalidInput(as_errors(errors))
     documents.check()
     with documents.failures:
-        output.configurations.check([one.path for one in made], whole)
+        output.configurations.check([file.path for file in files], whole)
     # Several plans may share one rules file, and then each of them finds the same fault in it.
     note_warnings(output, dict.fromkeys(warnings))
-    return made
+    return files
 
 
 def _check_options(plans: list[str], asked: _Options) -> None:
@@ -254,18 +254,18 @@ def _shown_passes(names: tuple[str, ...], passes: tuple[Pass, ...]) -> set[str]:
     return set(known if "all" in names else names)
 
 
-def _write(output: Output, made: list[NormalizedFile], texts: list[tuple[str, FileText]]) -> None:
+def _write(output: Output, files: list[NormalizedFile], texts: list[tuple[str, FileText]]) -> None:
     """Write the text of each plan to its target, or none of them."""
     from hpplan.reports.changes.table import summarize
 
     changed = output.write_files(
-        ((target, text.text) for target, text in texts), replaced=[one.path for one in made]
+        ((target, text.text) for target, text in texts), replaced=[file.path for file in files]
     )
-    for one, (target, text), written in zip(made, texts, changed, strict=True):
+    for file, (target, text), written in zip(files, texts, changed, strict=True):
         for note in text.notes if written else ():
             output.complain(f"{target}: {note}")
-        if one.normalized.changes:
-            said = summarize(one.normalized.changes)
+        if file.normalized.changes:
+            said = summarize(file.normalized.changes)
         else:
             said = f"{text.how}, nothing to strip or mark" if written else "already normalized"
         output.complain(f"{target}: {said}")
@@ -274,23 +274,24 @@ def _write(output: Output, made: list[NormalizedFile], texts: list[tuple[str, Fi
 def _compare(
     output: Output,
     failures: Failures,
-    made: list[NormalizedFile],
+    files: list[NormalizedFile],
     asked: _Options,
     format_name: Format | None,
 ) -> int:
     """Compare each normalized plan with the file it would go to; return the status."""
-    from hpplan.api.plans import load_plan
+    from hpplan.api.plans import compare, load_plan
     from hpplan.documents.reader import read_document
+    from hpplan.reports.changes.diff import would_change
     from hpplan.reports.changes.unified_diff import render
     from hpplan.validation.kinds import take
 
     status, color = 0, output.use_color(sys.stdout)
-    for one in made:
+    for file in files:
         with failures:
-            source, before = one.source, one.before
-            target = asked.output_file or one.target
-            if asked.output_file is None and target == one.path:
-                text = one.in_place(format_name, canonical=asked.canonical).text
+            source, before = file.source, file.before
+            target = asked.output_file or file.target
+            if asked.output_file is None and target == file.path:
+                text = file.in_place(format_name, canonical=asked.canonical).text
             elif asked.output_file is None and not os.path.exists(target):  # noqa: PTH110 - pathlib takes longer to import
                 status = 1
                 output.result(f"{target}: is not there yet; `hpplan normalize --write` makes it")
@@ -299,41 +300,22 @@ def _compare(
                 document = read_document(target, output.sources)
                 take(document, "hpplan normalize", "plan")
                 source, before = document.source, load_plan(document)
-                text = one.canonical(format_name or source.own_format, source.name)
+                text = file.canonical(format_name or source.own_format, source.name)
             if text != source.marked_text:
                 status, name = 1, source.name
                 output.result(
                     render(source.marked_text, text, name, f"{name} (normalized)", color=color)
                     if asked.diff
-                    else _would_change(name, before, one.normalized.plan, color=color)
+                    else would_change(name, compare(before, file.normalized.plan), color=color)
                 )
     return status
 
 
-def _would_change(name: str, before: Plan, after: Plan, *, color: bool) -> str:
-    from hpplan.api.plans import compare
-    from hpplan.reports.changes.diff import render_text
+def _show_changes(output: Output, files: list[NormalizedFile], *, as_json: bool) -> None:
+    from hpplan.reports.changes.table import render, render_json
 
-    differences = compare(before, after)
-    if differences.equal:
-        said = "its text would change (spelling, line ends, comments or record; see --diff), its meaning not"
-        return f"{name}: {said}\n"
-    return render_text(name, f"{name} (normalized)", differences, color=color)
-
-
-def _show_changes(output: Output, made: list[NormalizedFile], *, as_json: bool) -> None:
-    from shutil import get_terminal_size
-
-    from hpplan.reports.changes.table import render_json, render_plain, render_terminal
-
+    changes = [(file.source.name, file.normalized.changes) for file in files]
     if as_json:
-        output.result(render_json([(one.source.name, one.normalized.changes) for one in made]))
-        return
-    color = output.use_color(sys.stdout)
-    for one in made:
-        name, changes = one.source.name, one.normalized.changes
-        if color or sys.stdout.isatty():
-            width = get_terminal_size().columns
-            output.result(render_terminal(name, changes, color=color, width=width))
-        else:
-            output.result(render_plain(name, changes))
+        output.result(render_json(changes))
+    for name, made in () if as_json else changes:
+        output.result(render(name, made, output.screen()))

@@ -118,8 +118,8 @@ class Output:
         from hpplan.errors import InvalidInput, SeveralFailures
 
         if isinstance(error, SeveralFailures):
-            for one in error.errors:
-                self.error(one)
+            for each in error.errors:
+                self.error(each)
         elif isinstance(error, InvalidInput):
             from hpplan.reports.findings.concise import render
 

@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.statistics import Statistics
 
-_SLOWEST, _FASTEST = 1e-6, 1e6
-"""GB/s; beyond them a time in seconds may be no number any more."""
-
-_LONGEST = 1e9
-"""Microseconds of latency."""
-
 
 class _Options(NamedTuple):
     rank: int | Literal["all"] | None
@@ -254,6 +248,7 @@ def _check_links(links: Links, chosen: RouteFormat, asked: _Options, *, several:
 
 def _links(asked: _Options) -> Links:
     from hpplan.routing.comparison import Links
+    from hpplan.routing.request import check_links
     from hpplan.routing.traffic import Link
 
     bandwidth, latency = asked.bandwidth, asked.latency
@@ -261,25 +256,9 @@ def _links(asked: _Options) -> Links:
         raise click.UsageError("--node-bandwidth needs --bandwidth and --ranks-per-node")
     if bandwidth is None and latency is not None:
         raise click.UsageError("--latency alone gives no time; add --bandwidth")
-    _check_bandwidth(asked.node_bandwidth, "--node-bandwidth")
-    _check_bandwidth(bandwidth, "--bandwidth")
-    if latency is not None and not 0 <= latency <= _LONGEST:
-        raise click.BadParameter(
-            f"{latency} is not a number of microseconds from 0 to {_LONGEST:g}.", param_hint="'--latency'"
-        )
+    check_links(bandwidth, latency, asked.node_bandwidth)
     link = None if bandwidth is None else Link(bandwidth, latency or 0.0)
     return Links(link, asked.ranks_per_node, asked.node_bandwidth)
-
-
-def _check_bandwidth(bandwidth: float | None, option: str) -> None:
-    if bandwidth is None:
-        return
-    if not bandwidth > 0:
-        raise click.BadParameter(f"{bandwidth} is not a positive number of GB/s.", param_hint=f"'{option}'")
-    if not _SLOWEST <= bandwidth <= _FASTEST:
-        raise click.BadParameter(
-            f"{bandwidth} GB/s is no link's; take {_SLOWEST:g} to {_FASTEST:g}.", param_hint=f"'{option}'"
-        )
 
 
 def _export(output: Output, table: RoutingTable, asked: _Options, read: tuple[str | None, ...]) -> None:

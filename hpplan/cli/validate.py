@@ -14,8 +14,6 @@ from hpplan.diagnostics import SEVERITIES
 from hpplan.reports.findings.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hpplan.cli.output import Output
     from hpplan.diagnostics import Diagnostic
 
@@ -101,6 +99,7 @@ def command(
     from hpplan.errors import InvalidInput
     from hpplan.models.config import path_of
     from hpplan.routing.mesh import parse_mesh
+    from hpplan.validation.catalog import codes_of
     from hpplan.validation.file_checks import FileChecks
     from hpplan.validation.named_documents import NamedDocuments
     from hpplan.validation.run import CHECKED
@@ -116,14 +115,19 @@ def command(
         show_skipped=output.complain if show_skipped else None,
     )
     given_model = None if model_path is None else path_of(model_path)
+    codes = {
+        argument: tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
+        for argument, texts in (("select", select), ("ignore", ignore))
+    }
+    for argument, texts in codes.items():
+        codes_of(argument, texts)
     given = {
         "rules": rules_file,
         "strategies": strategies_file,
         "model_type": model_type,
         "mesh": mesh_text,
         "model": given_model,
-        "select": _codes("--select", select),
-        "ignore": _codes("--ignore", ignore),
+        **codes,
     }
     checks = FileChecks(
         output.sources,
@@ -177,18 +181,3 @@ def _report(
             output.conclude(counts(findings))
     if output_format in TEXT_FORMATS:
         output.conclude(summary(findings, files))
-
-
-def _codes(option: str, texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the ids, beginnings of ids and names that an option gives."""
-    wanted = [part.strip() for text in texts for part in text.split(",") if part.strip()]
-    if wanted:
-        from hpplan.nearest import nearest_name
-        from hpplan.validation.catalog import all_codes, codes_called
-
-        for text in wanted:
-            if not codes_called(text):
-                near = nearest_name(text.lower(), [code.name for code in all_codes()])
-                ask = f"; did you mean '{near}'?" if near else ""
-                raise click.BadParameter(f"no code is called '{text}'{ask}", param_hint=f"'{option}'")
-    return tuple(wanted)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from hpplan.cli.inputs import only_one_standard_input, refuse_overwriting
-from hpplan.cli.names import CP_LAYOUT, DTYPE, FAMILY, POLICY, none_of
+from hpplan.cli.names import CP_LAYOUT, DTYPE, FAMILY, POLICY
 from hpplan.cli.options import PATH, Command, format_option, output_option
 from hpplan.documents.limits import LARGEST_NUMBER
 
@@ -229,46 +229,16 @@ def _check_options(asked: _Options) -> None:
 
 def _family(asked: _Options) -> Family:
     """Return the family with its options set."""
-    from hpplan.workload.families import family_named
-    from hpplan.workload.shape import DTYPES
+    from hpplan.workload.families.options import family_with
 
-    family = family_named(asked.family_name)
-    options = family.options()
-    own = {
-        name: getattr(asked, name) for name in ("image_id", "video_id", "feature_width", "dtype", "payloads")
-    }
-    values: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
-    for setting in asked.settings:
-        option, equals, text = setting.partition("=")
-        if option not in options:
-            raise _bad_setting(none_of(option, options))
-        if option in values:
-            twice = (
-                f"--{option.replace('_', '-')} and --set" if own.get(option) is not None else "--set twice"
-            )
-            raise click.UsageError(f"{option} is given by {twice}; give it once")
-        try:
-            values[option] = options[option](text)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise _bad_setting(f"'{setting}' is no NAME=VALUE with a number")
-    try:
-        made = family(**values)
-    except ValueError as error:
-        raise _bad_setting(str(error)) from None
-    if made.dtype not in DTYPES:
-        raise _bad_setting(none_of(made.dtype, DTYPES))
-    shared = family.image_id == family.video_id >= 0
-    if made.image_id == made.video_id >= 0 and not shared:
-        raise click.UsageError(
-            f"images and videos of {family.name} cannot have the same placeholder, {made.image_id}"
-        )
-    return made
-
-
-def _bad_setting(message: str) -> click.BadParameter:
-    return click.BadParameter(message, param_hint="'--set'")
+    own = ("image_id", "video_id", "feature_width", "dtype", "payloads")
+    given = {name: value for name in own if (value := getattr(asked, name)) is not None}
+    names = [setting.partition("=")[0] for setting in asked.settings]
+    for name in names:
+        if name in given or names.count(name) > 1:
+            twice = f"--{name.replace('_', '-')} and --set" if name in given else "--set twice"
+            raise click.UsageError(f"{name} is given by {twice}; give it once")
+    return family_with(asked.family_name, given, asked.settings)
 
 
 def _encoders(asked: _Options, mesh: Mesh | None) -> Encoders | None:

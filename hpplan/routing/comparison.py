@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.cells import moved_by_rank, moved_inside, rows_by_rank
+from hpplan.routing.request import check_links
 from hpplan.routing.traffic import LINK, LINK_FIELD, Link, pattern_of
 from hpplan.routing.transfers import BatchRoutes
 from hpplan.shapes.answer import AMOUNT, Answer
@@ -179,8 +180,11 @@ def compare_ways(table: RoutingTable, links: Links) -> Comparison:
     Where cp and tp are above 1 without sp, TP ranks hold copies. Then there is
     a third way, `cp-once`: each owned row goes to one rank of its CP
     coordinate, the one with the tp coordinate of its source, and the TP groups
-    gather it. It is left out where destinations are explicit.
+    gather it. It is left out where destinations are explicit. Raises
+    UnusableRequest for links that there are not.
     """
+    if links.link is not None:
+        check_links(*links.link, links.node_bandwidth)
     record, row = _Group(table, "record", links), _Group(table, "row", links)
     ways = [
         Way("record", "whole records to every owner", (record.step(_direct),)),

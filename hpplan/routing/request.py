@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from hpplan.errors import UnusableRequest
+from hpplan.errors import UnusableArgument, UnusableRequest
 from hpplan.routing.assignment import POLICIES
 from hpplan.routing.assignment.base import COSTS
 from hpplan.routing.transfers import GRANULARITIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_SLOWEST, _FASTEST = 1e-6, 1e6
+"""GB/s; beyond them a time in seconds may be no number any more."""
+
+_LONGEST = 1e9
+"""Microseconds of latency."""
 
 
 def check_request(
@@ -26,6 +32,21 @@ def check_request(
     require_known("cost", cost, COSTS)
     if not isinstance(load_factor, int | float) or not 1 <= load_factor < math.inf:
         raise UnusableRequest(f"load_factor is a finite number of at least 1, not {load_factor!r}")
+
+
+def check_links(
+    bandwidth: float | None, latency: float | None = None, node_bandwidth: float | None = None
+) -> None:
+    """Raise UnusableArgument for GB/s or microseconds that no link has; None stands for no estimate."""
+    for argument, speed in (("node_bandwidth", node_bandwidth), ("bandwidth", bandwidth)):
+        if speed is not None and not speed > 0:
+            raise UnusableArgument(argument, f"{speed} is not a positive number of GB/s.")
+        if speed is not None and not _SLOWEST <= speed <= _FASTEST:
+            message = f"{speed} GB/s is no link's; take {_SLOWEST:g} to {_FASTEST:g}."
+            raise UnusableArgument(argument, message)
+    if latency is not None and not 0 <= latency <= _LONGEST:
+        message = f"{latency} is not a number of microseconds from 0 to {_LONGEST:g}."
+        raise UnusableArgument("latency", message)
 
 
 def require_known(name: str, value: object, known: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.assignment import POLICIES
 from hpplan.routing.assignment.base import COSTS, LOAD_FACTOR
-from hpplan.routing.request import check_request
+from hpplan.routing.request import check_links, check_request
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_shape import GRANULARITY
 from hpplan.routing.traffic import LINK_FIELD, Traffic
@@ -191,6 +191,8 @@ def statistics(
     raises.
     """
     check_request(granularity, POLICIES[0].name if only is None else only, cost, load_factor)
+    if link is not None:
+        check_links(*link)
     names = [policy.name for policy in POLICIES if only in {None, policy.name}]
     if only is None and all(
         batch.buckets is not None for workload in workloads for batch in workload.batches

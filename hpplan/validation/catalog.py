@@ -6,9 +6,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from hpplan.checks import foreign_routes
+from hpplan.errors import UnusableArgument
+from hpplan.nearest import nearest_name
 from hpplan.validation.registry import CHECKS, RULES_CHECKS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hpplan.diagnostics import Code
 
 
@@ -53,6 +57,19 @@ def codes_called(text: str) -> frozenset[Code]:
     return frozenset(
         code for code in all_codes() if code.id.startswith(text.upper()) or code.name == text.lower()
     )
+
+
+def codes_of(argument: str, texts: Iterable[str]) -> frozenset[Code]:
+    """Return the codes that any of the texts stands for; raise UnusableArgument for one that is no code's."""
+    codes: set[Code] = set()
+    for text in texts:
+        called = codes_called(text)
+        if not called:
+            near = nearest_name(text.lower(), [code.name for code in all_codes()])
+            ask = f"; did you mean '{near}'?" if near else ""
+            raise UnusableArgument(argument, f"no code is called '{text}'{ask}")
+        codes |= called
+    return frozenset(codes)
 
 
 def find_code(text: str) -> Code | None:

@@ -9,6 +9,7 @@ from hpplan.diagnostics import as_errors
 from hpplan.documents.reader import read_document
 from hpplan.errors import InvalidInput
 from hpplan.routing.mesh import parse_mesh
+from hpplan.validation.catalog import codes_called
 from hpplan.validation.kinds import kind_of_document
 from hpplan.validation.run import CheckRun
 
@@ -117,7 +118,10 @@ class FileChecks:
         findings = self._unread
         for key, run in self._runs.items():
             run.finish(other for other in self._runs.values() if other is not run)
-            chosen = run.chosen(key.select, key.ignore)
+            select, ignore = (
+                {code for text in texts for code in codes_called(text)} for texts in (key.select, key.ignore)
+            )
+            chosen = run.chosen(select if key.select else None, ignore)
             findings += as_errors(chosen) if key.strict else chosen
         return list(dict.fromkeys(findings))
 

@@ -31,15 +31,14 @@ from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies
 from hpplan.routing.routes_document import load_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
-from hpplan.validation.catalog import codes_called
 from hpplan.validation.kinds import take
 from hpplan.validation.partial import Partial, SoundRules, salvage, sound_rules
 from hpplan.validation.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
-    from hpplan.diagnostics import Diagnostic, Place
+    from hpplan.diagnostics import Code, Diagnostic, Place
     from hpplan.models.facts import ModelFacts
     from hpplan.plan.strategies import Strategy
     from hpplan.routing.mesh import Mesh
@@ -124,16 +123,13 @@ class CheckRun:
         self.blocking = list(dict.fromkeys(self.blocking))
         self.findings = list(dict.fromkeys(self.findings))
 
-    def chosen(self, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Diagnostic]:
+    def chosen(self, select: Collection[Code] | None, ignore: Collection[Code]) -> list[Diagnostic]:
         """Return what keeps documents from being read further, and the findings with chosen codes.
 
-        Codes are ids, beginnings of ids and names; no `select` stands for all.
+        `select` None stands for all.
         """
-        selected, ignored = (
-            {code for text in texts for code in codes_called(text)} for texts in (list(select), list(ignore))
-        )
-        wanted = (item for item in self.findings if item.code not in ignored)
-        return [*self.blocking, *(item for item in wanted if not select or item.code in selected)]
+        wanted = (item for item in self.findings if item.code not in ignore)
+        return [*self.blocking, *(item for item in wanted if select is None or item.code in select)]
 
     def subject(self, plan: Plan) -> Subject:
         """Return the subject of a plan's checks.

@@ -132,6 +132,8 @@ def test_checking_from_python() -> None:
     found = hpplan.check(PLAN, {"param_plan": []}, sources=sources)
     assert {item.code.name for item in found} >= {"missing-field", "not-normalized"}
     assert hpplan.check(PLAN, select=["not-normalized"], ignore=["HP2"]) == []
+    with pytest.raises(hpplan.UnusableRequest, match="ignore: no code is called 'not-normal'; did you mean"):
+        hpplan.check(PLAN, ignore=["not-normal"])
     assert hpplan.report([], format_name="json") == "[]\n"
     with pytest.raises(hpplan.UnusableRequest, match="format_name is one of full, concise, "):
         hpplan.report([], format_name="xml")
@@ -167,6 +169,21 @@ def test_micro_batches_from_python() -> None:
     for picked, message in ((None, "2 micro-batches; pick one"), (2, "micro-batches 0 to 1")):
         with pytest.raises(hpplan.UnusableRequest, match=message):
             hpplan.load_workload(several, micro_batch=picked)
+
+
+def test_links_that_there_are_not() -> None:
+    """Times are estimated for a link that moves nothing, or back in time."""
+    table = hpplan.plan_routes(hpplan.parse_mesh("cp=2"), hpplan.load_workload(WORKLOAD))
+    for link, said in (
+        (hpplan.Link(0.0), "bandwidth: 0.0 is not a positive number"),
+        (hpplan.Link(1e9), "bandwidth: 1000000000.0 GB/s is no link's"),
+        (hpplan.Link(50.0, -1.0), "latency: -1.0 is not a number of microseconds"),
+        (hpplan.Link(float("nan")), "bandwidth: nan is not a positive number"),
+    ):
+        with pytest.raises(hpplan.UnusableRequest, match=said):
+            hpplan.preview(table, link=link)
+        with pytest.raises(hpplan.UnusableRequest, match=said):
+            hpplan.compare_ways(table, hpplan.Links(link))
 
 
 def test_a_mesh_from_python() -> None:

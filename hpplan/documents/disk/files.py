@@ -1,6 +1,6 @@
 """Files that change all at once or not at all."""
 # pathlib has no open() with flags, and takes longer to import than a plan to write.
-# ruff: noqa: PTH103, PTH105, PTH108, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH103, PTH105, PTH108, PTH112, PTH116, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -59,6 +59,15 @@ def replace_file_from(path: str, content: BinaryIO, note: Note | None = None) ->
     Raises UnusableRequest when the file cannot be written.
     """
     return _replace([(path, content)], note)[0]
+
+
+def check_writable(path: str) -> None:
+    """Raise UnusableRequest for a path at which no file can be written; an open descriptor takes anything."""
+    if descriptor_of(path) is not None:
+        return
+    folder = os.path.dirname(os.path.realpath(path))  # of the file a link leads to
+    if not os.access(folder, os.W_OK) or os.path.isdir(path):
+        raise UnusableRequest(f"cannot write {path}: its folder is not there or not writable")
 
 
 @dataclass(eq=False)

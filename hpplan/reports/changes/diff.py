@@ -24,6 +24,14 @@ def render_text(before: str, after: str, comparison: Differences, *, color: bool
     return "".join(f"{paint(visible(line), *_styles(line), color=color)}\n" for line in lines)
 
 
+def would_change(name: str, differences: Differences, *, color: bool = False) -> str:
+    """Return what normalizing a document whose text is not the normalized one would change of its meaning."""
+    if differences.equal:
+        said = "its text would change (spelling, line ends, comments or record; see --diff), its meaning not"
+        return f"{name}: {said}\n"
+    return render_text(name, f"{name} (normalized)", differences, color=color)
+
+
 def _styles(line: str) -> tuple[str, ...]:
     if line.startswith(("--- ", "+++ ")):
         return (BOLD,)

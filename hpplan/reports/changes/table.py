@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hpplan.passes.change import Change, Did
+    from hpplan.reports.terminal.screen import Screen
 
 _HEADERS = ("pass", "FQN", "field", "before", "after", "why")
 
@@ -30,6 +32,14 @@ def render_json(documents: Sequence[tuple[str, Sequence[Change]]]) -> str:
         for name, changes in documents
     ]
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def render(name: str, changes: Sequence[Change], screen: Screen) -> str:
+    """Return what suits the screen; what is coloured is for people, on a pipe too."""
+    if screen.width is None and not screen.color:
+        return render_plain(name, changes)
+    width = screen.width or get_terminal_size().columns
+    return render_terminal(name, changes, color=screen.color, width=width)
 
 
 def render_plain(name: str, changes: Sequence[Change]) -> str:

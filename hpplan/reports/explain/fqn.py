@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.documents.writer import dump_yaml
+from hpplan.errors import UnusableRequest
 from hpplan.inspection.forms import Forms
+from hpplan.nearest import NearestFqn
 from hpplan.plan.model import ENTRY_FIELDS, is_boundary
 from hpplan.reports.changes.table import wrap_sentence
 from hpplan.reports.explain.plan import in_mesh_order
@@ -27,9 +29,10 @@ def render(
 ) -> str:
     """Return labelled lines, then the entry as YAML.
 
-    Sentences are wrapped at `width` columns, or (None) left whole. The FQN must
-    have an entry or a class, or have been stripped of its class.
+    Sentences are wrapped at `width` columns, or (None) left whole. Raises
+    UnusableRequest for an FQN without an entry that has no class and had none.
     """
+    _require(subject, fqn)
     entry = subject.plan.param_plan.get(fqn)
     room = None if width is None else max(width - len(_INDENT) - _LABEL - 1, _LEAST_COLUMNS)
     lines = _facts(subject, fqn, entry, sources, room)
@@ -38,6 +41,23 @@ def render(
     if entry:
         text += "\n" + visible_lines(dump_yaml({fqn: entry}, {("*",): ENTRY_FIELDS}))
     return text
+
+
+def _require(subject: Subject, fqn: str) -> None:
+    known = {**subject.plan.param_plan, **subject.facts.classes}
+    if fqn in known:
+        return
+    hint = NearestFqn(known).hint(fqn)
+    parts = fqn.split(".")
+    above = next(
+        (name for end in range(len(parts) - 1, 0, -1) if (name := ".".join(parts[:end])) in known), None
+    )
+    if hint is None and above is not None:
+        hint = f"above it is '{above}'. Type `hpplan explain {subject.plan.place.document} {above}`."
+    raise UnusableRequest(
+        f"The plan {subject.plan.place.document} says nothing about '{fqn}'."
+        + (f" {hint[0].upper()}{hint[1:]}" if hint else "")
+    )
 
 
 def _headed(line: str, *, color: bool) -> str:
