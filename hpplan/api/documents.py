@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from hpplan.documents.reader import Document
     from hpplan.documents.scalars import Data
     from hpplan.documents.source import Format, Sources
-    from hpplan.documents.writer import KeyOrder
     from hpplan.plan.model import Plan
     from hpplan.routing.routes import RoutingTable
     from hpplan.workload.workload import Workload
@@ -50,11 +49,12 @@ def document_text(content: Writable, format_name: Format = "yaml", header: str =
     text that no file can hold.
     """
     from hpplan.documents.writer import dump_json, dump_yaml
+    from hpplan.validation.kinds import key_order_of
 
     data = _data_of(content)
     if format_name == "json":
         return dump_json(data, getattr(content, "place", None))
-    return dump_yaml(data, _key_order(data), header)
+    return dump_yaml(data, key_order_of(data), header)
 
 
 def write_document(
@@ -99,28 +99,3 @@ def _data_of(content: Writable) -> Data:
     from hpplan.routing.routes_writer import routes_to_data
 
     return routes_to_data(content)
-
-
-def _key_order(data: Mapping[str, Any]) -> KeyOrder:
-    """Return the order of fields in documents of the kind that data is of."""
-    from hpplan.validation.kinds import kind_of_document
-
-    kind = kind_of_document(data, "")
-    if kind == "plan":
-        from hpplan.plan.model import KEY_ORDER as PLAN_ORDER
-
-        return PLAN_ORDER
-    if kind in {"rules", "strategies"}:
-        from hpplan.plan.rules import RULES_KEY_ORDER
-
-        return RULES_KEY_ORDER
-    if kind == "routes":
-        from hpplan.routing.routes_shape import KEY_ORDER as ROUTES_ORDER
-
-        return ROUTES_ORDER
-    if kind == "workload":
-        from hpplan.workload.micro_batches import MICRO_BATCHES_KEY_ORDER, has_micro_batches
-        from hpplan.workload.shape import KEY_ORDER as WORKLOAD_ORDER
-
-        return MICRO_BATCHES_KEY_ORDER if has_micro_batches(data) else WORKLOAD_ORDER
-    return {}

@@ -82,9 +82,9 @@ def _route_formats() -> dict[str, str]:
 
 
 def _documents() -> dict[str, str]:
-    from hpplan.reports.json_schema import DOCUMENT_KINDS
+    from hpplan.validation.kinds import WITH_SCHEMA
 
-    return {kind.name: kind.title for kind in DOCUMENT_KINDS}
+    return {kind.name: kind.title for kind in WITH_SCHEMA}
 
 
 POLICY = Name(_policies)

@@ -22,13 +22,14 @@ def command(output: Output, name: str | None, path: str | None) -> None:
 
     Editors check a file against it when its first line is
     `# yaml-language-server: $schema=PATH`. What a JSON Schema cannot say is in
-    its `$comment`; `hpplan validate` checks that too, save for the answers of
-    `hpplan route`: rank, comparison and statistics.
+    its `$comment`; `hpplan validate` checks that too, save for what hpplan
+    answers: execution, comparison, statistics, differences, findings and rank.
     """
-    from hpplan.reports.json_schema import DOCUMENT_KINDS, render
+    from hpplan.reports.json_schema import render
+    from hpplan.validation.kinds import WITH_SCHEMA, kind_named
 
     if name is None:
-        text = output.screen(path).facts([(kind.name, kind.description) for kind in DOCUMENT_KINDS])
+        text = output.screen(path).facts([(kind.name, kind.about) for kind in WITH_SCHEMA])
     else:
-        text = render(next(kind for kind in DOCUMENT_KINDS if kind.name == name))
+        text = render(kind_named(name))
     output.write(path, text)

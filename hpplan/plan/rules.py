@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import MISSING_FIELD, NO_RULES, UNKNOWN_CONDITION
+from hpplan.plan.model import PLAN
 from hpplan.plan.names import LONGEST_NAME, NAME, SHAPE_CODES, name_too_long
 from hpplan.plan.strategies import STRATEGY, Strategy, strategies_from
 from hpplan.shapes.findings import Checker
@@ -110,6 +111,16 @@ class RuleSet(NamedTuple):
     rules: tuple[Rule, ...]
     strategies: tuple[Strategy, ...] = ()
     model_type: str | None = None
+
+
+def plan_with_rules() -> Shape:
+    """Return the shape of a plan whose own rules are rules.
+
+    Loading leaves them to whoever applies them: with --rules, nobody does.
+    """
+    rules = list_of(Shape("Inline rule", *RULE.fields, natural=True))
+    fields = (field._replace(type=rules) if field.name in RULES_OF_PLAN else field for field in PLAN.fields)
+    return Shape(None, *fields)
 
 
 def rules_field(data: Mapping[str, Any]) -> str | None:

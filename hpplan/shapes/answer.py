@@ -23,13 +23,16 @@ class Answer(Shape):
         super().__init__(title, *required, unknown="refused")
 
     def of(self, value: object = None, **given: object) -> dict[str, Any]:
-        """Return the answer about a value: the fields that are given, and the others from the value."""
+        """Return the answer about an object or a mapping: what is given, and its own fields for the rest."""
+        assert given.keys() <= set(self.names), given.keys() - set(self.names)
         data: dict[str, Any] = {}
         for field in self.fields:
             if field.name in given:
                 own = given[field.name]
+            elif field.get is not None:
+                own = field.get(value)
             else:
-                own = getattr(value, field.name) if field.get is None else field.get(value)
+                own = value[field.name] if isinstance(value, dict) else getattr(value, field.name)
             if own is not None or field.required:
                 data[field.name] = _plain(own)
         return data

@@ -139,9 +139,9 @@ def one_of(*choices: CoreSchema, belongs: str) -> CoreSchema:
     )
 
 
-def key_order(shape: Shape) -> KeyOrder:
+def key_order(shape: CoreSchema | Shape) -> KeyOrder:
     """Return where the writer follows the order of fields in a document of this shape."""
-    return dict(_orders(shape.schema, ()))
+    return dict(_orders(_schema(shape), ()))
 
 
 def _orders(schema: Any, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], tuple[str, ...]]]:  # noqa: ANN401 - a core schema is a union of typed dicts
@@ -155,6 +155,8 @@ def _orders(schema: Any, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...
             yield from _orders(schema["items_schema"], (*path, "*"))
         case "dict":
             yield from _orders(schema["values_schema"], (*path, "*"))
+        case "nullable":
+            yield from _orders(schema["schema"], path)
 
 
 def values(fields: Iterable[Field], data: Mapping[str, Any]) -> dict[str, Any]:

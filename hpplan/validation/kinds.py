@@ -3,43 +3,81 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.documents.disk.streams import STDIN_NAME
 from hpplan.errors import UnusableRequest
+from hpplan.late import imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
     from hpplan.documents.reader import Document
+    from hpplan.documents.writer import KeyOrder
 
 
 class Kind(NamedTuple):
     """A kind of document: its name, what a document of it does or is, and its fields.
 
-    Each of `marks` is fields that together give the kind away. `usages` are
+    Each of `marks` is fields that together give the kind away, the first of
+    them one that few other files have. `usages` are
     the commands that take such a document; the first is for whoever typed none
     of them. Where fields of that name are in many a file of others, each of
     `records` is how fields begin that together give away what stands in them.
+
+    `title` and `about` are for its JSON Schema, which `shape` makes: module
+    and name of a shape, of a core schema, or of a function that returns one;
+    empty where the kind has none. `unsaid` is what a JSON Schema cannot say.
+    A command that takes `counts_as` takes the kind as well.
     """
 
     name: str
     noun: str
     verb: str
-    marks: tuple[tuple[str, ...], ...]
+    marks: tuple[tuple[str, ...], ...] = ()
     usages: tuple[str, ...] = ()
     records: tuple[tuple[str, ...], ...] = ()
+    title: str = ""
+    about: str = ""
+    unsaid: str = ""
+    shape: str = ""
+    counts_as: str = ""
 
     @property
     def what(self) -> str:
         """Verb and noun: `is a plan`."""
         return f"{self.verb} {self.noun}"
 
+    @property
+    def schema(self) -> Any:  # noqa: ANN401 - pydantic stays where shapes are made
+        """The core schema of a kind that has a shape."""
+        found = imported(*self.shape.split(":"))
+        found = found() if callable(found) else found
+        return getattr(found, "schema", found)
+
+
+_OF_WORKLOADS = (
+    ("output_rows",),
+    ("decoder_token_start",),
+    ("length",),
+    ("cp_layout",),
+    ("sequence",),
+    ("items",),
+)
 
 KINDS = (
-    Kind("routes", "a routing table", "is", (("hpplan_routes",),), ("hpplan route {name}",)),
-    Kind("plan", "a plan", "is", (("param_plan",), ("boundary_classes",))),
+    Kind(
+        "plan",
+        "a plan",
+        "is",
+        (("param_plan",), ("boundary_classes",)),
+        title="Frozen plan",
+        about="A frozen sharding plan; HyperParallel stores it as codegen_meta.json.",
+        unsaid="keys occur once; boundary_classes and param_plan name the same boundaries; the axes of "
+        "placements are those of mesh_dim_names; boundaries of one class have one contract; "
+        "feature_exchange is a workload",
+        shape="hpplan.plan.rules:plan_with_rules",
+    ),
     Kind(
         "rules",
         "rules",
@@ -55,6 +93,11 @@ KINDS = (
             ("match", "factory"),
             ("fqn", "factory"),
         ),
+        title="Inline rules",
+        about="A rules file, or a HyperParallel training YAML with plan_overrides.",
+        unsaid="one of rules and plan_overrides is there; a rule says what it matches and has a target; "
+        "low_precision goes with a replacement; targets resolve to strategies; patterns match something",
+        shape="hpplan.plan.rules:RULES_FILE",
     ),
     Kind(
         "strategies",
@@ -67,39 +110,144 @@ KINDS = (
             "hpplan compile PLAN --strategies {name} -o DIR",
         ),
         (("strip_boundary_subpatterns",), ("target_class",), ("target", "kind")),
+        title="Strategies",
+        about="Strategies that join the built-in ones and win over them.",
+        unsaid="each target is declared once",
+        shape="hpplan.plan.strategies:STRATEGIES",
     ),
-    Kind("report", "an answer of `hpplan exec --report`", "is", (("hpplan_exec",),)),
-    Kind("comparison", "an answer of `hpplan route --compare`", "is", (("ways", "take"),)),
-    Kind("statistics", "an answer of `hpplan route` to many micro-batches", "is", (("policies", "cost"),)),
+    Kind(
+        "config",
+        "a configuration",
+        "is",
+        title="Configuration",
+        about="Which plans belong to which rules, and how they are looked at: hpplan.toml, or the table "
+        "tool.hpplan of pyproject.toml.",
+        unsaid="files are there, and among them a plan for each entry of files; a mesh is one; codes are "
+        "known; no two plans are normalized into one file",
+        shape="hpplan.plan.configuration:CONFIGURATION",
+    ),
+    Kind(
+        "routes",
+        "a routing table",
+        "is",
+        (("hpplan_routes",),),
+        ("hpplan route {name}",),
+        title="Routing table",
+        about="The transfers of every parent of a mesh, and what each rank needs to run them.",
+        unsaid="the digest is that of the content; parents and transfers are those that mesh, workload and "
+        "granularity give; what the schema of a workload does not say either",
+        shape="hpplan.routing.routes_shape:ROUTES",
+    ),
+    Kind(
+        "execution",
+        "an answer of `hpplan exec --report`",
+        "is",
+        (("hpplan_exec",),),
+        title="Execution",
+        about="What ranks found and measured when they ran their routes: `hpplan exec --report`.",
+        unsaid="amounts are those of the routing table with the same digest",
+        shape="hpplan.job.execution_report:REPORT",
+    ),
+    Kind(
+        "comparison",
+        "an answer of `hpplan route --compare`",
+        "is",
+        (("ways", "take"),),
+        title="Comparison",
+        about="The ways to move the same features side by side: `hpplan route --compare`.",
+        unsaid="amounts are those that mesh and workload give",
+        shape="hpplan.routing.comparison:COMPARISON",
+    ),
+    Kind(
+        "statistics",
+        "an answer of `hpplan route` to many micro-batches",
+        "is",
+        (("policies", "cost"),),
+        title="Statistics",
+        about="Each assignment policy over many micro-batches: `hpplan route` on them.",
+        unsaid="amounts are those that mesh and micro-batches give",
+        shape="hpplan.routing.statistics:STATISTICS",
+    ),
+    Kind(
+        "differences",
+        "an answer of `hpplan diff`",
+        "is",
+        (("equal", "before", "after"),),
+        title="Differences",
+        about="What two documents mean differently: `hpplan diff --format json`.",
+        unsaid="equal is whether nothing is listed",
+        shape="hpplan.reports.changes.diff:DIFFERENCES",
+    ),
+    Kind(
+        "findings",
+        "an answer of `hpplan validate`",
+        "is",
+        title="Findings",
+        about="What is wrong with documents: `hpplan validate --output-format json`.",
+        unsaid="findings are sorted by file, line, column and code",
+        shape="hpplan.reports.findings.json_list:FINDINGS",
+    ),
+    Kind(
+        "micro-batches",
+        "workloads",
+        "holds",
+        (("micro_batches",),),
+        records=_OF_WORKLOADS,
+        title="Micro-batches",
+        about="A workload for each of many micro-batches.",
+        unsaid="what the schema of a workload does not say either",
+        shape="hpplan.workload.micro_batches:MICRO_BATCHES",
+        counts_as="workload",
+    ),
     Kind(
         "workload",
         "a workload",
         "is",
-        (("sequence",), ("items",), ("replicas",), ("feature_width",), ("micro_batches",)),
+        (("sequence",), ("items",), ("replicas",), ("feature_width",)),
         ("hpplan route {name} --mesh AXES", "hpplan compile PLAN --workload {name} -o DIR"),
-        (("output_rows",), ("decoder_token_start",), ("length",), ("cp_layout",), ("sequence",), ("items",)),
+        _OF_WORKLOADS,
+        title="Workload",
+        about="The items of a batch and the sequence that their rows belong to.",
+        unsaid="item ids occur once; an item has decoder_token_start or spans, and the rows of spans add up "
+        "to output_rows; items stay within the length and do not overlap; documents add up to the length; "
+        "buckets hold every item once; the length divides over the mesh",
+        shape="hpplan.workload.shape:WORKLOAD",
     ),
     Kind(
         "model-config",
         "a model's config.json",
         "is",
-        (("architectures",), ("model_type", "transformers_version")),
+        (("architectures",), ("transformers_version", "model_type")),
         ("hpplan freeze {name}", "hpplan validate PLAN --model {name}"),
     ),
     Kind(
         "rank",
         "an answer of `hpplan route --rank`",
         "is",
-        (("rank", "exchanges"), ("ranks",)),
+        (("exchanges", "rank"), ("ranks",)),
         records=(("exchanges",),),
+        title="One rank's routes",
+        about="What one rank, or each, sends, receives and hands over: `hpplan route --rank`.",
+        unsaid="amounts are those of the routing table with the same digest",
+        shape="hpplan.reports.route.rank:RANK",
     ),
 )
-"""All kinds; the first that fits counts."""
+"""All kinds; of those whose marks a document has the first counts."""
+
+WITH_SCHEMA = tuple(kind for kind in KINDS if kind.shape)
 
 
 def kind_of_document(data: Mapping[str, Any], default: str = "plan") -> str:
     """Return the name of a document's kind: `default` where its fields do not tell."""
-    return next((kind.name for kind in _marked(data)), default)
+    return next((kind.counts_as or kind.name for kind in _marked(data)), default)
+
+
+def key_order_of(data: Mapping[str, Any]) -> KeyOrder:
+    """Return the order of fields in documents of the kind that data is of."""
+    from hpplan.shapes.shape import key_order
+
+    kind = next(_marked(data), None)
+    return {} if kind is None or not kind.shape else key_order(kind.schema)
 
 
 def _marked(data: Mapping[str, Any]) -> Iterator[Kind]:
@@ -119,14 +267,14 @@ _UNMISTAKABLE_BELOW = (
 )
 """And below that."""
 
-_MARK = re.compile("|".join({name for kind in KINDS for mark in kind.marks for name in mark}).encode())
+_MARK = re.compile("|".join({name for kind in KINDS for name, *_ in kind.marks}).encode())
 
 
 def own_kind(data: Mapping[str, Any]) -> str | None:
     """Return the name of the kind of a document that nobody named, or None where it may be of others."""
     kinds = list(_marked(data))
     ours = any(name in data for name in _UNMISTAKABLE) or any(_holds_records(data, kind) for kind in kinds)
-    return kinds[0].name if kinds and ours else None
+    return kind_of_document(data) if kinds and ours else None
 
 
 def _holds_records(data: Mapping[str, Any], kind: Kind) -> bool:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 CHECKED = ("plan", "rules", "strategies", "workload", "routes")
-"""The kinds of documents that are checked."""
+"""The kinds of documents that are checked, each by a method of a run."""
 
 
 @dataclass
@@ -95,15 +95,8 @@ class CheckRun:
 
         Raises UnusableRequest for an answer of hpplan, which nothing reads back.
         """
-        checks = {
-            "plan": self._check_plan,
-            "rules": self._check_rules,
-            "strategies": self._check_strategies,
-            "workload": self._check_workload,
-            "routes": self._check_routes,
-        }
         with collector_paused():
-            checks[take(document, "hpplan validate", *CHECKED)](document)
+            getattr(self, f"_check_{take(document, 'hpplan validate', *CHECKED)}")(document)
 
     def finish(self, others: Iterable[CheckRun] = ()) -> None:
         """Check the documents against each other, and against those of other runs, after the last one."""

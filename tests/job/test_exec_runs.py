@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 from ranks import job, run_command
 
 if TYPE_CHECKING:
@@ -62,11 +63,13 @@ def test_every_mode_is_verified(
     assert all(rank["mismatch_count"] == 0 for rank in report["ranks"])
 
 
-def test_report_adds_up(tmp_path: Path) -> None:
+def test_report_adds_up(tmp_path: Path, root: Path) -> None:
     """Rows, bytes and times of a rank that are not what was sent would mislead whoever sizes a cluster."""
     table, report = _run(tmp_path, "cp=2", 2, payloads=2, dtype="float32", buckets=[[0, 1], []])
     # Row bytes: 16 columns x 4 bytes x 2 payloads. Zigzag over cp 2: rank 0 holds tokens 0-7 and 24-31,
     # rank 1 holds 8-23: item 0 (5-14) goes to both, and so does item 1 (20-27).
+    schema = json.loads((root / "schemas" / "execution.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(report)
     first, second = report["ranks"]
     assert (first["rows_sent"], first["rows_received"], first["rows_kept"]) == (18, 0, 18)
     assert (second["rows_sent"], second["rows_received"], second["rows_kept"]) == (0, 18, 0)

@@ -15,11 +15,15 @@ from jsonschema import Draft202012Validator
 
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document, read_document
-from hpplan.reports.json_schema import DOCUMENT_KINDS, DocumentKind, json_schema, render
+from hpplan.plan.model import KEY_ORDER as PLAN_ORDER
+from hpplan.plan.rules import RULES_KEY_ORDER
+from hpplan.reports.json_schema import json_schema, render
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_writer import routes_to_data
+from hpplan.validation.kinds import WITH_SCHEMA, Kind, key_order_of
 from hpplan.validation.run import CheckRun
+from hpplan.workload.shape import KEY_ORDER
 from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SAMPLE_PLANS = ROOT / "sample_plans"
 
-each_kind = pytest.mark.parametrize("kind", DOCUMENT_KINDS, ids=lambda kind: kind.name)
+each_kind = pytest.mark.parametrize("kind", WITH_SCHEMA, ids=lambda kind: kind.name)
 
 SAMPLES = sorted(
     path
@@ -61,7 +65,7 @@ def faults(name: str, data: object) -> list[list[Any]]:
 
 
 @each_kind
-def test_committed_schemas_are_fresh(kind: DocumentKind) -> None:
+def test_committed_schemas_are_fresh(kind: Kind) -> None:
     """A failure means that a model was changed and its schema was not: `hpplan schema NAME -o FILE`."""
     assert (ROOT / "schemas" / f"{kind.name}.schema.json").read_text(encoding="utf-8") == render(kind)
 
@@ -76,11 +80,11 @@ def test_a_dash_is_standard_output(hpplan: Runner, tmp_path: Path, monkeypatch: 
 def test_no_schema_is_left_over() -> None:
     """A failure means that a schema in the folder belongs to no kind of document."""
     names = {path.name for path in (ROOT / "schemas").iterdir()}
-    assert names == {f"{kind.name}.schema.json" for kind in DOCUMENT_KINDS}
+    assert names == {f"{kind.name}.schema.json" for kind in WITH_SCHEMA}
 
 
 @each_kind
-def test_schemas_are_valid_and_say_what_they_are(kind: DocumentKind) -> None:
+def test_schemas_are_valid_and_say_what_they_are(kind: Kind) -> None:
     """A failure means that an editor cannot use a schema, or shows its user nothing about it."""
     schema = json_schema(kind)
     Draft202012Validator.check_schema(schema)
@@ -103,7 +107,7 @@ def fields_of(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN40
 
 
 @each_kind
-def test_every_field_says_what_it_is(kind: DocumentKind) -> None:
+def test_every_field_says_what_it_is(kind: Kind) -> None:
     """A failure means that an editor shows a field and not what it is for."""
     assert [name for name, field in fields_of(json_schema(kind)) if not field.get("description")] == []
 
@@ -238,6 +242,29 @@ def test_answers_of_route_are_valid(name: str, arguments: list[str], hpplan: Run
         assert faults(name, {key: value for key, value in short.items() if key != field}) != []
 
 
+def test_other_answers_are_valid(hpplan: Runner) -> None:
+    """The same for programs that read findings and differences."""
+    broken = sorted(str(path) for path in (SAMPLE_PLANS / "broken").glob("d*.yaml"))
+    found = json.loads(hpplan("validate", *broken, "--output-format", "json").stdout)
+    assert any(item["related"] for item in found)
+    assert faults("findings", found) == []
+    assert faults("findings", [{**found[0], "line": 0}]) == [[0, "line"]]
+    for other, what in (("deepseek_v3.normalized.yaml", "changed"), ("llama3_8b.yaml", "fields")):
+        plans = (str(SAMPLE_PLANS / name) for name in ("deepseek_v3.yaml", other))
+        differences = json.loads(hpplan("diff", *plans, "--format", "json").stdout)
+        assert differences[what]
+        assert faults("differences", differences) == []
+        assert faults("differences", {**differences, "fields": [{"before": 1}]}) == [["fields", 0]]
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_fields_are_written_in_the_order_of_their_kind(path: Path) -> None:
+    """A failure means that the same document comes out in two orders, by which way it was written."""
+    data = read_document(str(path)).data
+    order = PLAN_ORDER if "param_plan" in data else RULES_KEY_ORDER if "rules" in data else KEY_ORDER
+    assert key_order_of(data) == order
+
+
 def test_plan_schema_requires_the_two_fields() -> None:
     """A failure means that an editor takes an empty file for a plan."""
     messages = [error.message for error in validator("plan").iter_errors({})]
@@ -259,7 +286,7 @@ def test_command_lists_the_kinds() -> None:
     """A failure means that nobody can find out which schemas there are."""
     done = run()
     assert done.returncode == 0
-    assert [line.split()[0] for line in done.stdout.splitlines()] == [kind.name for kind in DOCUMENT_KINDS]
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [kind.name for kind in WITH_SCHEMA]
 
 
 def test_command_prints_or_writes_a_schema(tmp_path: Path) -> None:
@@ -276,4 +303,4 @@ def test_command_names_the_kinds_it_knows() -> None:
     done = run("plans")
     assert done.returncode == 2
     assert done.stdout == ""
-    assert all(kind.name in done.stderr for kind in DOCUMENT_KINDS)
+    assert all(kind.name in done.stderr for kind in WITH_SCHEMA)

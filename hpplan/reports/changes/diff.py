@@ -9,11 +9,39 @@ from hpplan.comparison.changes import ABSENT, Layout
 from hpplan.reports.findings.base import dump
 from hpplan.reports.terminal.paint import BOLD, DIM, GREEN, RED, YELLOW, paint
 from hpplan.reports.terminal.visible import visible
+from hpplan.shapes.answer import Answer
+from hpplan.shapes.shape import ANYTHING, FLAG, TEXT, TEXTS, Field, count, list_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hpplan.comparison.changes import Differences, FieldChange
+
+
+CHANGE = Answer(
+    None,
+    Field("field", TEXT, "The field, by its dotted path."),
+    Field("before", ANYTHING, "Its value in the first document; not there where it has none."),
+    Field("after", ANYTHING, "Its value in the second document; not there where it has none."),
+    optional=("before", "after"),
+)
+NAMES = Answer(
+    None,
+    Field("names", TEXTS, "Names that changed in the same way, folded over layers."),
+    Field("count", count(1), "How many names these are."),
+    Field("changes", list_of(CHANGE), "What changed of each."),
+)
+DIFFERENCES = Answer(
+    None,
+    Field("before", TEXT, "The first document, as it was named."),
+    Field("after", TEXT, "The second document, as it was named."),
+    Field("equal", FLAG, "Whether the two mean the same."),
+    Field("removed", TEXTS, "Names that only the first has, folded over layers."),
+    Field("added", TEXTS, "Names that only the second has, folded over layers."),
+    Field("changed", list_of(NAMES), "Names that both have, and that changed."),
+    Field("fields", list_of(CHANGE), "Fields of the documents themselves that changed."),
+)
+"""What `hpplan diff --format json` answers."""
 
 
 def render_text(before: str, after: str, comparison: Differences, *, color: bool = False) -> str:
@@ -63,22 +91,12 @@ def _value(value: Any) -> str:  # noqa: ANN401 - document data
 
 def render_json(before: str, after: str, comparison: Differences) -> str:
     """Return one object; a value that a side does not have is not there either."""
-    data = {
-        "before": before,
-        "after": after,
-        "equal": comparison.equal,
-        "removed": list(comparison.removed),
-        "added": list(comparison.added),
-        "changed": [
-            {
-                "names": list(group.names),
-                "count": group.size,
-                "changes": [_data(change) for change in group.changes],
-            }
-            for group in comparison.changed
-        ],
-        "fields": [_data(change) for change in comparison.fields],
-    }
+    changed = [
+        NAMES.of(names=group.names, count=group.size, changes=[_data(one) for one in group.changes])
+        for group in comparison.changed
+    ]
+    fields = [_data(change) for change in comparison.fields]
+    data = DIFFERENCES.of(comparison, before=before, after=after, changed=changed, fields=fields)
     return dump(data, indent=2) + "\n"
 
 
