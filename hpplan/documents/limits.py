@@ -10,8 +10,8 @@ LARGEST_NUMBER: Final = 2**53 - 1
 MAX_BYTES: Final = 2**30
 """Of a document; a device may have no end."""
 
-MAX_RECORD: Final = 2**28
-"""Bytes of one sample."""
+MAX_SAMPLE: Final = 2**28
+"""Bytes of one line of samples."""
 
 MAX_DEPTH: Final = 200
 """Lists and mappings inside one another."""

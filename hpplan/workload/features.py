@@ -1,4 +1,4 @@
-"""The images and videos of a record: from grids of a processor, or from sizes in pixels, to rows."""
+"""The images and videos of a sample: from grids of a processor, or from sizes in pixels, to rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hpplan.diagnostics import Code, Path
-    from hpplan.documents.json_text.lines import Record
+    from hpplan.documents.json_text.samples import SampleData
     from hpplan.workload.families.base import Family, GridField, Kind, Runs
 
 SIZE_FIELDS: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
@@ -40,15 +40,15 @@ _LONGEST_ID = 60
 
 
 class Findings:
-    """What is wrong with one record, each message starting with the sample's name."""
+    """What is wrong with one sample, each message starting with the sample's name."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, sample: SampleData) -> None:
         """Name the sample by its `id`, else by its number in the file."""
-        given = record.data.get("id")
+        given = sample.data.get("id")
         self.name = (
-            f"sample {_spelled(given)}" if isinstance(given, (str, int)) else f"sample {record.number}"
+            f"sample {_spelled(given)}" if isinstance(given, (str, int)) else f"sample {sample.number}"
         )
-        self._record = record
+        self._sample = sample
         self._found: list[tuple[Code, str, Path, str | None]] = []
         self.runs = 0
         """Of the images and videos so far."""
@@ -62,7 +62,7 @@ class Findings:
         self.add(UNUSABLE_IMAGE, message, path)
 
     def add(self, code: Code, message: str, path: Path, hint: str | None = None) -> None:
-        """Add a finding at a node of the record."""
+        """Add a finding at a node of the sample."""
         self._found.append((code, f"{self.name}: {message}", path, hint))
 
     def __bool__(self) -> bool:
@@ -71,7 +71,7 @@ class Findings:
 
     def located(self) -> list[Diagnostic]:
         """Return the findings with their places."""
-        places = self._record.at(path for _, _, path, _ in self._found)
+        places = self._sample.at(path for _, _, path, _ in self._found)
         return [
             Diagnostic(code, message, place, hint)
             for (code, message, _, hint), place in zip(self._found, places, strict=True)
@@ -91,30 +91,30 @@ class Sized(NamedTuple):
     size: Size
 
 
-def features_of(record: Record, family: Family, findings: Findings) -> list[Sized]:
+def features_of(sample: SampleData, family: Family, findings: Findings) -> list[Sized]:
     """Return the images, then the videos, each in the order in which the encoder gets them."""
     found: list[Sized] = []
     for kind, sizes, keys in SIZE_FIELDS:
         grids = [
             (name, field)
             for name, field in family.grid_fields.items()
-            if field.kind == kind and record.data.get(name) is not None
+            if field.kind == kind and sample.data.get(name) is not None
         ]
         for name, field in grids:
-            found += _of_grids(record, family, name, field, findings)
+            found += _of_grids(sample, family, name, field, findings)
         if grids:
             continue
-        if record.data.get(sizes) is not None:
-            found += _of_sizes(record, family, sizes, kind, keys, findings)
+        if sample.data.get(sizes) is not None:
+            found += _of_sizes(sample, family, sizes, kind, keys, findings)
         else:
-            _refuse_lost(record, family, sizes, kind, findings)
+            _refuse_lost(sample, family, sizes, kind, findings)
     return found
 
 
-def _refuse_lost(record: Record, family: Family, sizes: str, kind: Kind, findings: Findings) -> None:
+def _refuse_lost(sample: SampleData, family: Family, sizes: str, kind: Kind, findings: Findings) -> None:
     """Report images that only fields of other families speak of: they would be lost without a word."""
     for name, names in readers(kind).items():
-        entries = record.data.get(name)
+        entries = sample.data.get(name)
         if not isinstance(entries, list) or not entries:
             continue
         own = [f"`{one}`" for one, field in family.grid_fields.items() if field.kind == kind]
@@ -128,10 +128,10 @@ def _refuse_lost(record: Record, family: Family, sizes: str, kind: Kind, finding
 
 
 def _of_grids(
-    record: Record, family: Family, name: str, field: GridField, findings: Findings
+    sample: SampleData, family: Family, name: str, field: GridField, findings: Findings
 ) -> Iterator[Sized]:
     axes = field.axes
-    for index, entry in _entries(record, name, findings):
+    for index, entry in _entries(sample, name, findings):
         grid = entry if isinstance(entry, list) else [entry]
         if not grid or {*map(type, grid)} != {int} or (axes and len(grid) != len(axes)):
             form = f"[{', '.join(axes)}]" if len(axes) > 1 else "a whole number"
@@ -152,12 +152,12 @@ def _of_grids(
 
 
 def _of_sizes(
-    record: Record, family: Family, name: str, kind: Kind, keys: tuple[str, ...], findings: Findings
+    sample: SampleData, family: Family, name: str, kind: Kind, keys: tuple[str, ...], findings: Findings
 ) -> Iterator[Sized]:
     if kind == "video" and not any(field.kind == "video" for field in family.grid_fields.values()):
         findings.malformed(f"{family.name} takes no videos", name)
         return
-    for index, entry in _entries(record, name, findings):
+    for index, entry in _entries(sample, name, findings):
         if not isinstance(entry, dict):
             findings.malformed(f"an entry of `{name}` must be {{{', '.join(keys)}}}", name, index)
             continue
@@ -209,8 +209,8 @@ def _check_frames(frames: int) -> None:
         raise ValueError(f"{frames:,} frames are more than {MOST_FRAMES:,}")
 
 
-def _entries(record: Record, name: str, findings: Findings) -> Iterator[tuple[int, object]]:
-    entries = record.data[name]
+def _entries(sample: SampleData, name: str, findings: Findings) -> Iterator[tuple[int, object]]:
+    entries = sample.data[name]
     if isinstance(entries, list):
         yield from enumerate(entries)
     else:

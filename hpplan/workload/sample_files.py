@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.disk.folder import SAMPLES, files_in, named
 from hpplan.documents.disk.streams import document_name
-from hpplan.documents.json_text.lines import read_records
+from hpplan.documents.json_text.samples import read_samples
 from hpplan.errors import Failures, InvalidInput, UnusableRequest
 from hpplan.workload.sample_codes import NO_SAMPLES
 from hpplan.workload.samples import read_sample
@@ -66,17 +66,17 @@ class SampleFiles:
                 yield from self._samples_of(path, family, progress)
 
     def _samples_of(self, path: str, family: Family, progress: Callable[[int], object]) -> Iterator[Sample]:
-        before, known, records = self.samples + len(self.problems), len(self.problems), 0
-        for record in read_records(path, self.problems, progress):
-            records += 1
+        before, known, parsed = self.samples + len(self.problems), len(self.problems), 0
+        for data in read_samples(path, self.problems, progress):
+            parsed += 1
             try:
-                sample = read_sample(record, family)
+                sample = read_sample(data, family)
             except InvalidInput as error:
                 self.problems += error.diagnostics
                 continue
             self.samples += 1
             yield sample
-        if not records and len(self.problems) > known + 1:
+        if not parsed and len(self.problems) > known + 1:
             # Not a line is a sample: one finding says so as well as a thousand.
             first = self.problems[known]
             hint = "BATCH has one JSON object a line, or one JSON array of them"

@@ -1,4 +1,4 @@
-"""From one record of a batch file to a sample: its tokens, and the tokens of each of its images."""
+"""From what a batch file says of a sample to its tokens, and the tokens of each of its images."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hpplan.diagnostics import Place
-    from hpplan.documents.json_text.lines import Record
+    from hpplan.documents.json_text.samples import SampleData
     from hpplan.workload.families.base import Family, Kind
     from hpplan.workload.feature import Feature, Span
     from hpplan.workload.features import Sized
@@ -43,20 +43,20 @@ class Sample(NamedTuple):
     items: tuple[SampleItem, ...]
 
 
-def read_sample(record: Record, family: Family) -> Sample:
-    """Return the sample of a record; raise InvalidInput with everything that is wrong with it."""
-    findings = Findings(record)
-    sized = features_of(record, family, findings)
+def read_sample(sample: SampleData, family: Family) -> Sample:
+    """Read one sample of a batch file; raise InvalidInput with everything that is wrong with it."""
+    findings = Findings(sample)
+    sized = features_of(sample, family, findings)
     features = [one.feature for one in sized]
     spans: list[tuple[Span, ...]] = []
     length = 0
-    tokens = _tokens(record, findings)
+    tokens = _tokens(sample, findings)
     if tokens is not None:
         length = len(tokens)
         if not findings:
             spans = _spans(tokens, features, family, findings)
-    elif record.data.get("input_ids") is None:
-        text = _text(record, len(features), findings)
+    elif sample.data.get("input_ids") is None:
+        text = _text(sample, len(features), findings)
         if not findings:
             length, spans = place_by_sizes(features, _around(sized, family), text)
             if not length:
@@ -67,11 +67,11 @@ def read_sample(record: Record, family: Family) -> Sample:
     if findings:
         raise InvalidInput(findings.located())
     items = tuple(SampleItem(feature.kind, own) for feature, own in zip(features, spans, strict=True))
-    return Sample(findings.name, record.place, length, items)
+    return Sample(findings.name, sample.place, length, items)
 
 
-def _tokens(record: Record, findings: Findings) -> list[int] | None:
-    tokens = record.data.get("input_ids")
+def _tokens(sample: SampleData, findings: Findings) -> list[int] | None:
+    tokens = sample.data.get("input_ids")
     if tokens is None:
         return None
     if isinstance(tokens, list) and len(tokens) == 1 and isinstance(tokens[0], list):
@@ -83,9 +83,9 @@ def _tokens(record: Record, findings: Findings) -> list[int] | None:
     return tokens
 
 
-def _text(record: Record, images: int, findings: Findings) -> list[int]:
+def _text(sample: SampleData, images: int, findings: Findings) -> list[int]:
     """Return the text tokens before each image and after the last."""
-    given = record.data.get("text_tokens")
+    given = sample.data.get("text_tokens")
     if given is None:
         findings.malformed(
             "there are no tokens: neither `input_ids` nor `text_tokens`",

@@ -306,21 +306,19 @@ def test_a_diff_on_a_pipe_is_left_as_it_is(hpplan: Runner, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["validate", "/dev/zero"], "Cannot read /dev/zero: it goes on beyond 64 MiB."),
+        (["validate", "/dev/zero"], "Cannot read /dev/zero: it goes on beyond 2 MiB."),
         (["workload", "/dev/zero", "--model", "custom"], "Cannot read /dev/zero: it goes on beyond 1 MiB."),
-        (["workload", "array", "--model", "custom"], "an element goes on beyond 1 MiB"),
+        (["workload", "array", "--model", "custom"], "Cannot read array: it goes on beyond 2 MiB."),
     ],
 )
 def test_an_endless_input(
     hpplan: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], named: str
 ) -> None:
     """What has no end is read until all memory is taken."""
-    monkeypatch.setattr("hpplan.documents.disk.streams.MAX_BYTES", 1 << 26)
-    for module in ("lines", "array"):
-        monkeypatch.setattr(f"hpplan.documents.json_text.{module}.MAX_RECORD", 1 << 20)
-    monkeypatch.setattr("hpplan.documents.json_text.lines._BLOCK", 1 << 16)
+    monkeypatch.setattr("hpplan.documents.disk.streams.MAX_BYTES", 1 << 21)
+    monkeypatch.setattr("hpplan.documents.json_text.samples.MAX_SAMPLE", 1 << 20)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "array").write_bytes(b"[[" + b"1," * 2**20)
+    (tmp_path / "array").write_bytes(b"[[" + b"1," * 2**21)
     result = hpplan(*arguments)
     assert result.status in {1, 2}
     assert result.stdout == ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hpplan.documents.json_text.lines import Record
+from hpplan.documents.json_text.samples import SampleData
 from hpplan.documents.source import Source
 from hpplan.errors import InvalidInput
 from hpplan.routing.buckets import Encoders
@@ -30,7 +30,7 @@ IMAGE, VIDEO, START, END = 151655, 151656, 151652, 151653
 
 def sample(family: Family, **data: Any) -> Sample:  # noqa: ANN401 - JSON
     """Read a sample from line 7 of a file."""
-    return read_sample(Record(data, 7, Source("b.jsonl", json.dumps(data), "json"), line=7), family)
+    return read_sample(SampleData(data, 7, Source("b.jsonl", json.dumps(data), "json"), start=(7, 1)), family)
 
 
 def found_in(family: Family, **data: Any) -> list[Diagnostic]:  # noqa: ANN401 - JSON

@@ -22,7 +22,7 @@ STDIN: Final = "-"
 STDIN_NAME: Final = "<stdin>"
 """The name of the document that standard input holds."""
 
-_PIECE: Final = 1 << 26
+_PIECE: Final = 1 << 22
 
 UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
@@ -56,18 +56,21 @@ def opened(path: str) -> Iterator[BinaryIO]:
 
 def read_bytes(path: str) -> bytes:
     """Return what is at a path, or on standard input; raise UnusableRequest where it cannot be read."""
-    pieces: list[bytes] = []
-    size = 0
     with opened(path) as stream:
-        try:
-            while piece := stream.read(_PIECE):
-                pieces.append(piece)
-                size += len(piece)
-                if size > MAX_BYTES:
-                    raise endless(path, MAX_BYTES)
-        except OSError as error:
-            raise unreadable(path, error) from None
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return b"".join(pieces_of(stream, path))
+
+
+def pieces_of(stream: BinaryIO, path: str) -> Iterator[bytes]:
+    """Yield what is left in the stream opened from a path, which must be no more than a document may hold."""
+    size = 0
+    try:
+        while piece := stream.read(_PIECE):
+            size += len(piece)
+            if size > MAX_BYTES:
+                raise endless(path, MAX_BYTES)
+            yield piece
+    except OSError as error:
+        raise unreadable(path, error) from None
 
 
 def endless(path: str, most: int) -> UnusableRequest:

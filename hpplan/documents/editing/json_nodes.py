@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]  # the stubs lack it
+from json.decoder import scanstring  # type: ignore[attr-defined]  # the stubs lack it
 from typing import TYPE_CHECKING
 
 from hpplan.documents.editing.nodes import ABSENT, Member, Node
+from hpplan.documents.json_text.steps import end_of_node
 from hpplan.documents.steps import MAPPING, SCALAR, SEQUENCE
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ class JsonNodes:
     def __init__(self, text: str, old: Data, new: Data) -> None:
         """Walk the text once."""
         self._text = text
-        # Numbers of any size stay text.
-        self._scan = JSONDecoder(parse_int=str, parse_float=str, parse_constant=str).scan_once  # type: ignore[attr-defined]
         self.anchored: list[Node] = []
         self.root = self._node(self._behind(_SPACE, 0), old, new)
         self.stop = self.root.end
@@ -33,7 +32,7 @@ class JsonNodes:
         sign = self._text[start]
         node = Node({"{": MAPPING, "[": SEQUENCE}.get(sign, SCALAR), start, old, new)
         if node.kind == SCALAR or not node.differs:
-            node.end = self._scan(self._text, start)[1]
+            node.end = end_of_node(self._text, start)
             return node
         node.wide = start + 1
         node.members = []
@@ -51,7 +50,7 @@ class JsonNodes:
         before, after = old.get(key, ABSENT), new.get(key, ABSENT)
         index = self._behind(_COLON, end)
         if before is after:
-            member.end = self._scan(self._text, index)[1]
+            member.end = end_of_node(self._text, index)
         else:
             member.node = self._node(index, before, after)
             member.end = member.node.end

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from hpplan.documents.steps import CLOSE, MAPPING, SCALAR, SEQUENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from hpplan.documents.steps import Steps
 
+# The standard library's scanner finds the end of a node faster than anything here could. What it
+# builds on the way is not used, so that numbers of any size stay text.
+_SCAN = JSONDecoder(parse_int=str, parse_float=str, parse_constant=str).scan_once  # type: ignore[attr-defined]
 _TOKEN = re.compile(r'["{}\[\]]|[^\s{}\[\],:"]+')
 _OPENING = {"{": MAPPING, "[": SEQUENCE}
 
@@ -24,9 +24,6 @@ def json_steps(text: str) -> Steps:
     Keys and texts carry their value, other scalars None. A text that is not
     JSON, or too deep to be passed over, ends the walk where that shows.
     """
-    # The standard library's scanner finds the end of a node faster than anything here could. What it
-    # builds on the way is not used, so that numbers of any size stay text.
-    scan = JSONDecoder(parse_int=str, parse_float=str, parse_constant=str).scan_once  # type: ignore[attr-defined]
     index = 0
     try:
         while (found := _TOKEN.search(text, index)) is not None:
@@ -37,18 +34,27 @@ def json_steps(text: str) -> Steps:
                 yield CLOSE, start, None
             elif sign in _OPENING:
                 if (yield _OPENING[sign], start, None):
-                    index = scan(text, start)[1]
+                    index = end_of_node(text, start)
             else:
                 value = None
                 if sign == '"':
                     value, index = scanstring(text, start + 1, True)  # noqa: FBT003 - its one signature
                 if (yield SCALAR, start, value):
-                    index = _behind(scan, text, index)
-    except (ValueError, StopIteration, RecursionError):
+                    index = _behind(text, index)
+    except ValueError:
         return
 
 
-def _behind(scan: Callable[[str, int], tuple[Any, int]], text: str, index: int) -> int:
+def end_of_node(text: str, index: int) -> int:
+    """Return where the node at an index of a JSON text ends; raise ValueError where none is, or too deep."""
+    try:
+        end: int = _SCAN(text, index)[1]
+    except (StopIteration, RecursionError):
+        raise ValueError from None
+    return end
+
+
+def _behind(text: str, index: int) -> int:
     """Return where the next node ends."""
     found = _TOKEN.search(text, index)
-    return len(text) if found is None else scan(text, found.start())[1]
+    return len(text) if found is None else end_of_node(text, found.start())
