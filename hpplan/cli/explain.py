@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hpplan.cli.completion import complete_code_or_file
 from hpplan.cli.inputs import only_one_standard_input, read_rules
+from hpplan.cli.names import complete_code_or_file
 from hpplan.cli.options import INPUT, Command, format_option, rule_options
 
 if TYPE_CHECKING:
@@ -55,6 +55,12 @@ def command(
     """
     from hpplan.validation.catalog import find_code
 
+    about_plan = {
+        "rules": rules_file,
+        "strategies": strategies_file,
+        "model_type": model_type,
+        "mesh": mesh_text,
+    }
     if all_codes and subject is not None:
         raise click.UsageError(f"--all lists every code; leave out '{subject}', or --all")
     if not all_codes and subject is None:
@@ -64,13 +70,9 @@ def command(
         raise click.UsageError(f"{code.id} is a code, and a code takes no FQN; leave out '{fqn}'")
     if subject is None or (code is not None and fqn is None):
         said = "--all lists codes" if code is None else f"{code.id} is a code"
-        for option, value in (
-            ("--rules", rules_file),
-            ("--strategies", strategies_file),
-            ("--model-type", model_type),
-            ("--mesh", mesh_text),
-        ):
+        for name, value in about_plan.items():
             if value is not None:
+                option = f"--{name.replace('_', '-')}"
                 raise click.UsageError(f"{said}, and {option} is about a plan; leave it out")
         output.result(_codes(output, code, as_json=format_name == "json"))
         return
@@ -79,7 +81,7 @@ def command(
     only_one_standard_input((subject, rules_file, strategies_file))
     screen, color = output.screen(), output.use_color(sys.stdout)
     subject = str(INPUT.convert(subject, None, None))
-    inspected = _subject(output, subject, rules_file, strategies_file, model_type, mesh_text)
+    inspected = _subject(output, subject, about_plan)
     if fqn is None:
         from hpplan.reports.explain.plan import render as render_plan
 
@@ -102,14 +104,7 @@ def _codes(output: Output, code: Code | None, *, as_json: bool) -> str:
     return render(code, output.screen())
 
 
-def _subject(
-    output: Output,
-    path: str,
-    rules_file: str | None,
-    strategies_file: str | None,
-    model_type: str | None,
-    mesh_text: str | None,
-) -> Subject:
+def _subject(output: Output, path: str, about_plan: dict[str, str | None]) -> Subject:
     from hpplan.documents.reader import read_document
     from hpplan.errors import Failures, UnusableRequest
     from hpplan.inspection.subject import Subject
@@ -118,9 +113,7 @@ def _subject(
     from hpplan.routing.mesh import parse_mesh
     from hpplan.validation.kinds import take
 
-    settings = output.configurations.settings(path).under(
-        rules=rules_file, strategies=strategies_file, model_type=model_type, mesh=mesh_text
-    )
+    settings = output.configurations.settings(path).under(**about_plan)
     mesh = None if settings.mesh is None else parse_mesh(settings.mesh)
     failures = Failures()
     with failures:

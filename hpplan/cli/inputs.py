@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from hpplan.validation.named_documents import NamedDocuments
 
 
+def named_documents(
+    output: Output, taker: str, wanted: tuple[str, ...], *, skip_foreign: bool, show_skipped: bool
+) -> NamedDocuments:
+    """Return what reads documents of the wanted kinds, as `options.named_options` say."""
+    from hpplan.validation.named_documents import NamedDocuments
+
+    told = output.complain if show_skipped else None
+    return NamedDocuments(output.sources, taker, wanted, skip_foreign=skip_foreign, show_skipped=told)
+
+
 def plan_paths(
     output: Output, documents: NamedDocuments, arguments: Sequence[str], argument: str
 ) -> tuple[list[str], Configuration | None]:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from hpplan.cli.completion import complete_passes
 from hpplan.cli.inputs import (
+    named_documents,
     note_warnings,
     only_one_standard_input,
     plan_paths,
     read_rules,
     refuse_overwriting,
 )
+from hpplan.cli.names import complete_passes
 from hpplan.cli.options import PATH, Command, format_option, named_options, output_option, rule_options
 from hpplan.documents.disk.descriptors import descriptor_of
 from hpplan.documents.disk.same_file import is_standard_input
@@ -121,18 +122,12 @@ def command(output: Output, /, plans: tuple[str, ...], **options: Any) -> int:  
     """
     from hpplan.documents.disk.folder import distinct
     from hpplan.documents.source import format_of_name
-    from hpplan.validation.named_documents import NamedDocuments
 
     asked = _Options(**options)
     if not asked.skip_foreign:
         asked.refuse_several(len(plans))
-    documents = NamedDocuments(
-        output.sources,
-        "hpplan normalize",
-        ("plan",),
-        skip_foreign=asked.skip_foreign,
-        show_skipped=output.complain if asked.show_skipped else None,
-    )
+    named = {"skip_foreign": asked.skip_foreign, "show_skipped": asked.show_skipped}
+    documents = named_documents(output, "hpplan normalize", ("plan",), **named)
     paths, whole = plan_paths(output, documents, plans, "PLAN...")
     paths = distinct(output.configurations.source_of(path) for path in paths)
     _check_options(paths, asked)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hpplan.reports.route.formats import RouteFormat
     from hpplan.reports.route.view import RouteView
     from hpplan.reports.terminal.screen import Screen
-    from hpplan.routing.comparison import Links
+    from hpplan.routing.comparison import Comparison, Links
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.statistics import Statistics
 
@@ -99,6 +99,7 @@ def command(output: Output, /, path: str, **options: Any) -> None:  # noqa: ANN4
     csv, html or svg, --export, --rank and --compare need a single micro-batch.
     """
     from hpplan.reports.route.formats import format_of
+    from hpplan.reports.route.statistics import render
 
     asked = _Options(**{name: options.pop(name) for name in _Options._fields})
     chosen = format_of(asked.format_name, asked.output_file)
@@ -116,7 +117,8 @@ def command(output: Output, /, path: str, **options: Any) -> None:  # noqa: ANN4
         _check_statistics(asked)
         statistics = _statistics(output, given, routing, links)
         note_warnings(output, statistics.warnings)
-        output.write(asked.output_file, _statistics_text(statistics, chosen.name, screen))
+        what = "statistics over micro-batches"
+        output.write(asked.output_file, _analysis(statistics, render, what, chosen.name, screen))
         return
     name = "standard input" if path == "-" else path
     view = _view(output, given, routing, links, asked, chosen, name=name)
@@ -139,10 +141,8 @@ def _text(view: RouteView, links: Links, chosen: RouteFormat, asked: _Options, s
         from hpplan.reports.route.compare import render
         from hpplan.routing.comparison import compare_ways
 
-        comparison = compare_ways(view.table, links)
-        return _analysis(
-            chosen.name, "ways side by side", comparison.to_data, lambda: render(comparison, screen)
-        )
+        ways = compare_ways(view.table, links)
+        return _analysis(ways, render, "ways side by side", chosen.name, screen)
     if asked.rank is None:
         return chosen.table(view, screen)
     if chosen.rank is None:
@@ -198,23 +198,20 @@ def _statistics(output: Output, given: RouteInput, routing: RouteOptions, links:
         )
 
 
-def _statistics_text(statistics: Statistics, format_name: str, screen: Screen) -> str:
-    from hpplan.reports.route.statistics import render
-
-    what = "statistics over micro-batches"
-    return _analysis(format_name, what, statistics.to_data, lambda: render(statistics, screen))
-
-
 def _analysis(
-    format_name: str, what: str, to_data: Callable[[], dict[str, Any]], render: Callable[[], str]
+    analysis: Comparison | Statistics,
+    render: Callable[[Any, Screen], str],
+    what: str,
+    format_name: str,
+    screen: Screen,
 ) -> str:
     from hpplan.api.documents import document_text
 
     if format_name == "table":
-        return render()
+        return render(analysis, screen)
     if format_name not in {"json", "yaml"}:
         raise click.UsageError(f"--format {format_name} does not show {what}; take table, json or yaml")
-    return document_text(to_data(), "json" if format_name == "json" else "yaml")
+    return document_text(analysis.to_data(), "json" if format_name == "json" else "yaml")
 
 
 def _check_statistics(asked: _Options) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -148,19 +148,12 @@ class RouteOptions:
 
     def given(self) -> list[str]:
         """Return the names of the options that were given."""
-        named = {
-            "--mesh": self.mesh_text,
-            "--workload": self.workload_file,
-            "--cp-layout": self.cp_layout,
-            "--pool": self.pool,
-            "--granularity": self.granularity,
-            "--assign": self.assign,
-            "--cost": self.cost,
-            "--load-factor": self.load_factor,
-            "--micro-batch": self.micro_batch,
-            "--pad": self.pad or None,
-        }
-        return [name for name, value in named.items() if value is not None]
+        spelled = {"mesh_text": "--mesh", "workload_file": "--workload"}
+        return [
+            spelled.get(field.name, f"--{field.name.replace('_', '-')}")
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        ]
 
     def check_load_factor(self) -> None:
         """Raise a usage error where no policy of --assign heeds --load-factor."""

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hpplan.cli.completion import complete_codes
-from hpplan.cli.inputs import only_one_standard_input, plan_paths, read_model, refuse_overwriting
+from hpplan.cli.inputs import (
+    named_documents,
+    only_one_standard_input,
+    plan_paths,
+    read_model,
+    refuse_overwriting,
+)
+from hpplan.cli.names import complete_codes
 from hpplan.cli.options import INPUT, PATH, Command, named_options, output_option, rule_options
 from hpplan.diagnostics import SEVERITIES
 from hpplan.reports.findings.formats import FORMATS
@@ -65,6 +71,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def command(
     output: Output,
+    /,
     files: tuple[str, ...],
     rules_file: str | None,
     strategies_file: str | None,
@@ -77,9 +84,8 @@ def command(
     output_format: str,
     output_file: str | None,
     *,
-    skip_foreign: bool,
-    show_skipped: bool,
     statistics: bool,
+    **named: Any,  # noqa: ANN401 - what `named_options` adds
 ) -> int:
     """Find what is wrong with plans, rules files, strategies, workloads and routing tables.
 
@@ -101,19 +107,12 @@ def command(
     from hpplan.routing.mesh import parse_mesh
     from hpplan.validation.catalog import codes_of
     from hpplan.validation.file_checks import FileChecks
-    from hpplan.validation.named_documents import NamedDocuments
     from hpplan.validation.run import CHECKED
 
     only_one_standard_input((*files, rules_file, strategies_file, model_path))
     if mesh_text is not None:
         parse_mesh(mesh_text)  # what is wrong with an option is wrong with the call
-    documents = NamedDocuments(
-        output.sources,
-        "hpplan validate",
-        CHECKED,
-        skip_foreign=skip_foreign,
-        show_skipped=output.complain if show_skipped else None,
-    )
+    documents = named_documents(output, "hpplan validate", CHECKED, **named)
     given_model = None if model_path is None else path_of(model_path)
     codes = {
         argument: tuple(part.strip() for text in texts for part in text.split(",") if part.strip())

@@ -229,7 +229,7 @@ def _check_options(asked: _Options) -> None:
 
 def _family(asked: _Options) -> Family:
     """Return the family with its options set."""
-    from hpplan.workload.families.options import family_with
+    from hpplan.workload.family_options import family_with
 
     own = ("image_id", "video_id", "feature_width", "dtype", "payloads")
     given = {name: value for name in own if (value := getattr(asked, name)) is not None}

@@ -12,7 +12,7 @@ import click
 import pytest
 import yaml
 
-from hpplan.cli.completion import complete_passes
+from hpplan.cli.names import complete_passes
 
 if TYPE_CHECKING:
     from conftest import Result, Runner
