@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from hpplan.workload.workload import Workload
 
 _DEFAULTS = values(HEAD_FIELDS, {})
+_Row = tuple[int | str, ...]
+"""Width, dtype and payloads of features; in a pool also width and dtype of inputs."""
+
 _ANY_ROW = (_DEFAULTS["feature_width"], _DEFAULTS["dtype"], _DEFAULTS["payloads"])
 """Of a workload that does not say."""
 
@@ -37,7 +40,9 @@ def table_digest(
     mesh: Mesh, workload: Workload, fitted: Fit, granularity: Granularity, parents: Sequence[BatchRoutes]
 ) -> str:
     """Return `sha256:…` of the routes of every parent, and of what a row is."""
-    row = (workload.feature_width, workload.dtype, workload.payloads)
+    row: _Row = (workload.feature_width, workload.dtype, workload.payloads)
+    if mesh.pool > 1:
+        row = (*row, workload.input_width, workload.input_dtype)
     return _digest(mesh, workload, fitted.length, fitted.shares, granularity, row, parents)
 
 
@@ -56,7 +61,7 @@ def _digest(
     length: int,
     shares: Sequence[Share],
     granularity: Granularity,
-    row: tuple[int, str, int],
+    row: _Row,
     parents: Sequence[BatchRoutes],
 ) -> str:
     mode = mode_of(mesh)

@@ -21,6 +21,7 @@ from hpplan.workload.codes import (
     DUPLICATE_ITEM,
     ENCODER_CP_DOES_NOT_DIVIDE,
     LENGTH_DOES_NOT_DIVIDE,
+    MISSING_INPUT_ROWS,
     OWNER_LEFT_OUT,
     PARTIAL_ALL_GATHER,
     POOL_DOES_NOT_DIVIDE,
@@ -278,6 +279,23 @@ def check_fitted(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diagno
     """Yield warnings about how a workload lies on a mesh that it fits."""
     yield from _check_padding(mesh, workload, fitted)
     yield from _check_owners(mesh, fitted, workload)
+    yield from _check_inputs(mesh.pooled(workload.encoder_pool), workload)
+
+
+def _check_inputs(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
+    """Yield a warning where replicas share the encoder work and an item does not say what goes to whom."""
+    items = [item for batch in workload.batches for item in batch.items]
+    silent = [item for item in items if item.input_rows is None]
+    if mesh.pool > 1 and silent:
+        number = next(at for at, batch in enumerate(workload.batches) if silent[0] in batch.items)
+        batch = workload.batches[number]
+        yield Diagnostic(
+            MISSING_INPUT_ROWS,
+            f"{plural(len(silent), 'item')} of {len(items):,} {'has' if len(silent) == 1 else 'have'} no "
+            "`input_rows`, so that features are routed alone",
+            batch.place.at("items", batch.items.index(silent[0])),
+            hint="their inputs have to go to the replicas that encode them; `hpplan workload` knows the rows",
+        )
 
 
 def _check_padding(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diagnostic]:

@@ -11,6 +11,7 @@ from hpplan.routing.assignment import fill_buckets
 from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.digest import exchange_digest, table_digest
 from hpplan.routing.fit import Fit, check_fitted, fit, parent_batch
+from hpplan.routing.inputs import InputRoutes
 from hpplan.routing.modes import mode_of
 from hpplan.routing.rank_route import RankRoute, rank_route
 from hpplan.routing.request import check_request
@@ -30,6 +31,12 @@ class ParentRoutes(NamedTuple):
 
     ranks: tuple[int, ...]
     routes: BatchRoutes
+
+    @property
+    def inputs(self) -> InputRoutes | None:
+        """The routes of inputs, where replicas share the encoder work and every item says its input rows."""
+        pooled = self.routes.ownership.shards > self.routes.ownership.replica_shards
+        return input_routes(self.routes) if pooled else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +68,18 @@ class RoutingTable:
         """`sha256:…` over everything that affects execution; names, comments and listing order do not."""
         routes = [parent.routes for parent in self.parents]
         return table_digest(self.mesh, self.workload, self.fitted, self.granularity, routes)
+
+    def rank_inputs(self, global_rank: int) -> RankRoute | None:
+        """Return what one rank does with inputs; None where some item does not say its input rows.
+
+        Raises UnusableRequest for a rank that the mesh does not have.
+        """
+        at = _locate(self.mesh, global_rank)
+        if at is None:
+            return None
+        parent = self.parents[at[0]]
+        inputs = input_routes(parent.routes)
+        return None if inputs is None else inputs.rank_route(parent.ranks, at[1])
 
     def rank_exchange(self, global_rank: int) -> tuple[RankRoute, str] | None:
         """Return what one rank does, and the digest that the ranks of its parent compare."""
@@ -172,8 +191,20 @@ def _batch_routes(
         row_granularity=granularity == "row",
     )
     return BatchRoutes(
-        mode_of(mesh), granularity, share.ownership, buckets, workload.encoder_cp_size, batch.destinations
+        mode_of(mesh),
+        granularity,
+        share.ownership,
+        buckets,
+        workload.encoder_cp_size,
+        batch.destinations,
+        batch.items,
     )
+
+
+def input_routes(routes: BatchRoutes) -> InputRoutes | None:
+    """Return the routes of the inputs of a batch, None where some item does not say its input rows."""
+    known = routes.items and all(item.input_rows is not None for item in routes.items)
+    return InputRoutes(routes) if known else None
 
 
 def _locate(mesh: Mesh, global_rank: int) -> tuple[int, int] | None:

@@ -58,6 +58,11 @@ PARENT = Shape(
         "[source, destination, item_id, row_start, row_stop] in parent ranks.",
         required=True,
     ),
+    Field(
+        "input_transfers",
+        list_of(RANKS),
+        "The same of inputs, which travel before the features to whoever encodes them in another replica.",
+    ),
     Field("matrix", list_of(RANKS), "Rows from each parent rank to each."),
     unknown="told",
 )

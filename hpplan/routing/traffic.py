@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.assignment.base import COSTS, load_bound
 from hpplan.routing.cells import moved_by_rank, moved_inside, rows_by_rank
+from hpplan.routing.inputs import InputTotals
 from hpplan.routing.request import require_known
 from hpplan.shapes.answer import AMOUNT, Answer
 from hpplan.shapes.shape import Field, or_null
@@ -85,6 +86,28 @@ class ProducerLoad(NamedTuple):
     """
     mean: float
     """Over the producers of all parents."""
+
+
+class InputTraffic(NamedTuple):
+    """Inputs that travel between replicas that share the encoder work."""
+
+    row_bytes: int
+    rows_leaving: int
+    largest_sender: Peak
+    largest_receiver: Peak
+    largest_buffer: int
+    """Bytes of the largest send or receive buffer of any rank."""
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the `inputs` of the traffic of a routing table."""
+        return {
+            "row_bytes": self.row_bytes,
+            "rows_leaving": self.rows_leaving,
+            "bytes_leaving": self.rows_leaving * self.row_bytes,
+            "largest_sender": self.largest_sender._asdict(),
+            "largest_receiver": self.largest_receiver._asdict(),
+            "largest_buffer_bytes": self.largest_buffer,
+        }
 
 
 class BatchTraffic:
@@ -167,21 +190,45 @@ class Traffic:
     @cached_property
     def largest_sender(self) -> Peak:
         """The rank that sends most to others; the lowest of equals."""
-        return self._peak([batch.sent for batch in self.batches])
+        return self._peak([batch.sent for batch in self.batches], self.rows_leaving)
 
     @cached_property
     def largest_receiver(self) -> Peak:
         """The rank that receives most from others; the lowest of equals."""
-        return self._peak([batch.received for batch in self.batches])
+        return self._peak([batch.received for batch in self.batches], self.rows_leaving)
 
-    def _peak(self, amounts: Sequence[Sequence[int]]) -> Peak:
+    @cached_property
+    def inputs(self) -> InputTraffic | None:
+        """What moves of inputs; None where none do, or items do not say."""
+        routes = [parent.inputs for parent in self.table.parents]
+        known = [one.totals for one in routes if one is not None]
+        if not known or len(known) < sum(bool(parent.routes.items) for parent in self.table.parents):
+            return None
+        nothing = [0] * self.table.mesh.parent_size
+        totals = [InputTotals(nothing, nothing, nothing) if one is None else one.totals for one in routes]
+        size = self.table.workload.input_row_bytes
+        leaving = sum(sum(one.sent) for one in totals)
+        return InputTraffic(
+            size,
+            leaving,
+            self._peak([one.sent for one in totals], leaving),
+            self._peak([one.received for one in totals], leaving),
+            size
+            * max(
+                max(out, into) + own
+                for one in totals
+                for out, into, own in zip(one.sent, one.received, one.kept, strict=True)
+            ),
+        )
+
+    def _peak(self, amounts: Sequence[Sequence[int]], leaving: int) -> Peak:
         best, best_rank = -1, 0
         for (ranks, _), rows in zip(self.table.parents, amounts, strict=True):
             most = max(rows)
             rank = min(ranks[at] for at, value in enumerate(rows) if value == most) if most >= best else 0
             if most > best or (most == best and rank < best_rank):
                 best, best_rank = most, rank
-        return Peak(best_rank, best, self.rows_leaving / self.ranks)
+        return Peak(best_rank, best, leaving / self.ranks)
 
     @cached_property
     def producer_load(self) -> ProducerLoad:
@@ -236,6 +283,8 @@ class Traffic:
                 for one in self.per_rank()
             ],
         }
+        if self.inputs is not None:
+            data["inputs"] = self.inputs.to_data()
         if self.link is not None:
             data["estimate"] = {
                 "bandwidth_gb_per_s": self.link.bandwidth,

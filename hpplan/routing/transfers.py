@@ -70,8 +70,13 @@ class BatchRoutes:
         buckets: tuple[tuple[Item, ...], ...],
         encoder_cp_size: int,
         destinations: dict[int, tuple[int, ...]],
+        items: tuple[Item, ...] = (),
     ) -> None:
-        """Take the items of each bucket, in order; `destinations` are the explicit ones."""
+        """Take the items of each bucket, in order; `destinations` are the explicit ones.
+
+        `items` are the same in the order in which their replicas list them.
+        """
+        self.items = items
         self.mode = mode
         self.granularity = granularity
         self.ownership = ownership

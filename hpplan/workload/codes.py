@@ -37,6 +37,7 @@ OVERLOADED_RECEIVER = Code("HP438", "overloaded-receiver", "warning", _TEXTS)
 SIZE_TOO_LARGE = Code("HP439", "size-too-large", "error", _TEXTS)
 DOCUMENTS_OUTGROW_LENGTH = Code("HP440", "documents-outgrow-length", "warning", _TEXTS)
 POOL_DOES_NOT_DIVIDE = Code("HP442", "pool-does-not-divide", "error", _TEXTS)
+MISSING_INPUT_ROWS = Code("HP443", "missing-input-rows", "warning", _TEXTS)
 
 CODES: tuple[Code, ...] = (
     MISSING_WORKLOAD_FIELD,
@@ -70,4 +71,5 @@ CODES: tuple[Code, ...] = (
     SIZE_TOO_LARGE,
     DOCUMENTS_OUTGROW_LENGTH,
     POOL_DOES_NOT_DIVIDE,
+    MISSING_INPUT_ROWS,
 )

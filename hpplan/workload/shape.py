@@ -85,6 +85,11 @@ ITEM = Shape(
             else None
         ),
     ),
+    Field(
+        "input_rows",
+        told(count(1), greater_than_equal=_below_one),
+        "Rows of the item's inputs, as patches of pixels, which travel where replicas share encoder work.",
+    ),
     unknown="told",
 )
 FURTHER_ITEM_FIELDS = tuple(field for field in ITEM.fields if not field.required and field.get is None)
@@ -156,6 +161,20 @@ HEAD_FIELDS = (
         "Replicas, one after the other, whose ranks share the encoder work; or `all` of them.",
         default=1,
         get=lambda workload: None if workload.encoder_pool == 1 else workload.encoder_pool,
+    ),
+    Field(
+        "input_width",
+        count(1),
+        "Columns of a row of inputs.",
+        default=1,
+        get=lambda workload: None if workload.input_width == 1 else workload.input_width,
+    ),
+    Field(
+        "input_dtype",
+        _name(tuple(DTYPES), UNKNOWN_DTYPE),
+        "Of the inputs.",
+        default="bfloat16",
+        get=lambda workload: None if workload.input_dtype == "bfloat16" else workload.input_dtype,
     ),
 )
 """What a workload says of all its features; attributes of `Workload`."""

@@ -36,6 +36,8 @@ class Item(NamedTuple):
     batch_index: int
     rows: int
     spans: tuple[tuple[int, int], ...]
+    input_rows: int | None = None
+    """Rows of its inputs, as patches of pixels; None: not known."""
     replica: int = 0
     """The replica whose tokens these are, counted within its pool."""
 
@@ -74,6 +76,8 @@ class Workload:
     payloads: int
     encoder_cp_size: int
     encoder_pool: int | str
+    input_width: int
+    input_dtype: str
     cp_layout: str
     documents: tuple[int, ...]
     pad: bool
@@ -89,6 +93,11 @@ class Workload:
     def row_bytes(self) -> int:
         """Bytes of one row of all payloads."""
         return self.row_elements * DTYPES[self.dtype]
+
+    @property
+    def input_row_bytes(self) -> int:
+        """Bytes of one row of inputs."""
+        return self.input_width * DTYPES[self.input_dtype]
 
     def documents_of(self, batch: Batch) -> tuple[int, ...]:
         """Return the documents of a batch: its own, else those of the sequence."""

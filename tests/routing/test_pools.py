@@ -236,3 +236,100 @@ def test_replicas_that_share_have_no_idle_rank() -> None:
     assert [routes.item_ids for _, routes in table.parents] == [((0,), (1,), (2,), (3,))]
     # Replica 2 alone has the tokens, so everything goes to rank 2.
     assert Traffic(table).largest_receiver[:2] == (2, 8 + 7 + 5)
+
+
+@given(pooled(), st.data())
+@settings(max_examples=100, deadline=None)
+def test_inputs_reach_whoever_encodes(drawn: tuple[Mesh, dict[str, Any]], more: st.DataObject) -> None:
+    """Ranks simulated one by one do not have the inputs of their buckets, in order; or rows travel in vain."""
+    mesh, data = drawn
+    rows = {}
+    for replica in data["replicas"]:
+        for item in replica["items"]:
+            rows[item["item_id"]] = item["input_rows"] = more.draw(st.integers(1, 9))
+    table = plan_routes(mesh, load_workload(data))
+    pool, width = table.mesh.pool, data["encoder_cp_size"]
+    size = mesh.cp * mesh.tp
+    for number, parent in enumerate(table.parents):
+        home = {
+            item["item_id"]: at
+            for at, replica in enumerate(data["replicas"][number * pool : (number + 1) * pool])
+            for item in replica["items"]
+        }
+        buckets = parent.routes.item_ids
+        mail: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for at, rank in enumerate(parent.ranks):
+            route = table.rank_inputs(rank)
+            if route is None:
+                assert not home or len(home) < len(parent.routes.items)
+                continue
+            read = [item["item_id"] for item in data["replicas"][number * pool + at // size]["items"]]
+            assert [item for item, _ in route.bucket] == read
+            for destination, item, start, stop in route.sends:
+                assert item in read
+                mail.setdefault((at, destination), []).extend((item, row) for row in range(start, stop))
+            assert [len(mail.get((at, to), [])) for to in range(len(parent.ranks))] == list(
+                route.input_splits
+            )
+        for at, rank in enumerate(parent.ranks):
+            route = table.rank_inputs(rank)
+            if route is None:
+                continue
+            arrived = [one for source in range(len(parent.ranks)) for one in mail.get((source, at), [])]
+            placed: list[Any] = [None] * route.local_length
+            for offset, count, start in route.position_runs:
+                placed[start : start + count] = arrived[offset : offset + count]
+            bucket = buckets[at // width]
+            assert placed == [(item, row) for item in bucket for row in range(rows[item])]
+            assert route.rows_kept == sum(rows[item] for item in bucket if home[item] == at // size)
+        if parent.inputs is not None:
+            moved = {(one.destination, one.item_id): one.source for one in parent.inputs.transfers()}
+            assert all(source // size == home[item] for (_, item), source in moved.items())
+            assert sum(parent.inputs.totals.sent) == sum(rows[item] for _, item in moved)
+
+
+def test_the_lightest_sender_sends() -> None:
+    """Largest first: 9 from rank 0, 5 from rank 1, 4 from rank 1 again as 5 + 4 is no more than 9, 2 from rank 0."""
+    data = _workload("all", [0, 1, 2, 3], [])
+    for item, count in zip(data["replicas"][0]["items"], (4, 9, 2, 5), strict=True):
+        item["input_rows"] = count
+        item["batch_index"] = item["item_id"]
+    data["replicas"][1]["buckets"] = [[], [], [0, 1, 2, 3], []]
+    table = plan_routes(parse_mesh("dp=2,cp=2"), load_workload(data))
+    inputs = table.parents[0].inputs
+    assert inputs is not None
+    assert [(one.source, one.item_id) for one in inputs.transfers()] == [(1, 0), (0, 1), (0, 2), (1, 3)]
+    written = routes_to_data(table)
+    assert written["parents"][0]["input_transfers"] == [
+        [1, 2, 0, 0, 4],
+        [0, 2, 1, 0, 9],
+        [0, 2, 2, 0, 2],
+        [1, 2, 3, 0, 5],
+    ]
+    assert written["traffic"]["inputs"]["rows_leaving"] == 20
+    assert written["traffic"]["inputs"]["largest_sender"] == {"rank": 0, "rows": 11, "mean": 5.0}
+
+
+def test_the_digest_covers_inputs() -> None:
+    """Ranks whose inputs differ would exchange other bytes than their peers wait for."""
+    data = _workload("all", [0], [1])
+    for replica in data["replicas"]:
+        replica["items"][0]["input_rows"] = 8
+    digests = set()
+    for change in ({}, {"input_width": 3}, {"input_dtype": "float32"}):
+        digests.add(plan_routes(parse_mesh("dp=2"), load_workload({**data, **change})).digest)
+    data["replicas"][1]["items"][0]["input_rows"] = 9
+    digests.add(plan_routes(parse_mesh("dp=2"), load_workload(data)).digest)
+    assert len(digests) == 4
+
+
+def test_items_that_do_not_say_their_inputs_are_warned_of() -> None:
+    """A preview would leave out most of what travels, without a word."""
+    data = _workload("all", [0], [1])
+    data["replicas"][1]["items"][0]["input_rows"] = 9
+    table = plan_routes(parse_mesh("dp=2"), load_workload(data))
+    assert [(one.code.id, one.place.path) for one in table.warnings] == [
+        ("HP443", ("replicas", 0, "items", 0))
+    ]
+    assert table.parents[0].inputs is None
+    assert "inputs" not in routes_to_data(table)["traffic"]

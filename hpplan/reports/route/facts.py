@@ -21,6 +21,8 @@ def setting_of(view: RouteView) -> Facts:
     workload, mesh, fitted = table.workload, table.mesh, table.fitted
     stage = f", on the first of {mesh.pp} pipeline stages" if mesh.pp > 1 else ""
     parents = f"{plural(mesh.parent_count, 'parent')} of {plural(mesh.parent_size, 'rank')}"
+    if mesh.pool > 1:
+        parents += f", pools of {mesh.pool} replicas"
     padding = f", padded from {workload.length:,}" if fitted.length != workload.length else ""
     documents = f", {plural(len(workload.documents), 'document')}" if workload.documents else ""
     local = f"{fitted.ownership.local_length:,} a rank"
@@ -94,4 +96,23 @@ def totals_of(view: RouteView) -> Facts:
     if view.link is not None and traffic.seconds is not None:
         at = f"at {view.link.bandwidth:g} GB/s and {view.link.latency:g} us"
         totals.append(("estimated time", f"{duration(traffic.seconds)} {at}, for the busiest rank"))
-    return totals
+    return totals + _of_inputs(view)
+
+
+def _of_inputs(view: RouteView) -> Facts:
+    """Return what moves of inputs, where replicas share the encoder work."""
+    inputs = view.traffic.inputs
+    if inputs is None:
+        return []
+
+    def peak(rank: int, rows: int, mean: float) -> str:
+        times = f", {rows / mean:.2f} times the mean" if mean else ""
+        return f"rank {rank}: {plural(rows, 'row')}, {size(rows * inputs.row_bytes)}{times}"
+
+    moved = f"{plural(inputs.rows_leaving, 'row')}, {size(inputs.rows_leaving * inputs.row_bytes)}"
+    return [
+        ("inputs that travel", f"{moved}, before the features"),
+        ("largest input sender", peak(*inputs.largest_sender)),
+        ("largest input receiver", peak(*inputs.largest_receiver)),
+        ("largest input buffer", f"{size(inputs.largest_buffer)} on one side of a rank"),
+    ]
