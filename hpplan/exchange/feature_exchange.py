@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hpplan.exchange.payloads import Signature
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.rank_route import RankRoute
-    from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.routes import RankExchange, RoutingTable
 
 ReplicaGrad = Literal["mean", "sum"]
 
@@ -55,9 +55,17 @@ class FeatureExchange:
     """
 
     def __init__(
-        self, route: RankRoute, digest: str, group: ExchangeGroup, replica_grad: ReplicaGrad = "mean"
+        self,
+        route: RankRoute,
+        digest: str,
+        group: ExchangeGroup,
+        replica_grad: ReplicaGrad = "mean",
+        planned: RankExchange | None = None,
     ) -> None:
-        """Run `route` in `group`; `digest` stands for the routes that all ranks must have in common."""
+        """Run `route` in `group`; `digest` stands for the routes that all ranks must have in common.
+
+        `planned` is what the route is of; without it there is nothing to `bring`.
+        """
         if replica_grad not in ("mean", "sum"):
             raise UnusableRequest(f'replica_grad is "mean" or "sum", not {replica_grad!r}')
         self.route = route
@@ -68,6 +76,8 @@ class FeatureExchange:
         """The kinds of call that all ranks have made, by the looks of the payloads."""
         self._last: Signature | None = None
         self._anchor = torch.zeros((), requires_grad=True)
+        self._planned = planned
+        self._inputs: dict[bool, FeatureExchange] = {}
         divisor = route.copies if replica_grad == "mean" else 1
         packing = Packing(route, _order(route, group.global_ranks))
         self._engine = Engine(packing, group.transport, group.memory, divisor)
@@ -95,7 +105,7 @@ class FeatureExchange:
         """
         made = _group(group, routes.mesh, timeout)
         made.check_mesh(routes.mesh)
-        return cls(*_first_stage(routes.rank_exchange(dist.get_rank())), made, replica_grad)
+        return cls._of(routes.rank_exchange(dist.get_rank()), made, replica_grad)
 
     @classmethod
     def plan(
@@ -133,7 +143,46 @@ class FeatureExchange:
             with suppress(PeersFailed):
                 made.ledger.refuse(f"cannot plan its micro-batch: {error}")
             raise
-        return cls(*_first_stage(planned), made, replica_grad)
+        return cls._of(planned, made, replica_grad)
+
+    @classmethod
+    def _of(
+        cls, planned: RankExchange | None, group: ExchangeGroup, replica_grad: ReplicaGrad
+    ) -> FeatureExchange:
+        if planned is None:
+            raise UnusableRequest(
+                "this rank is on a later pipeline stage, and the first stage alone exchanges"
+            )
+        return cls(planned.route, planned.digest, group, replica_grad, planned)
+
+    def bring(self, inputs: torch.Tensor, *of_items: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Return the inputs of my bucket, in bucket order, of what is read for all items of my replica.
+
+        `inputs` is `[input rows of the replica, ...]`, as `pixel_values`; each of `of_items` is `[items of
+        the replica, ...]`, as their grids; both in the order in which the replica lists its items. What
+        comes back is as many tensors, with the rows and the items of my bucket, and no gradient. Every
+        rank of the group calls this alike, before the features: items that another replica encodes travel
+        there. Raises UnusableRequest where items do not say their `input_rows`, and PeersFailed as a call
+        does.
+        """
+        return self._brought(inputs, one_each=False), *(self._brought(one, one_each=True) for one in of_items)
+
+    def _brought(self, read: torch.Tensor, *, one_each: bool) -> torch.Tensor:
+        exchange = self._input_exchange(one_each=one_each)
+        flat = read.detach().unsqueeze(-1).flatten(1)
+        length = exchange.route.local_length
+        with torch.no_grad():
+            rows = exchange(flat).merge_into(flat.new_zeros(1, length, flat.shape[1]))
+        return rows.reshape(length, *read.shape[1:])
+
+    def _input_exchange(self, *, one_each: bool) -> FeatureExchange:
+        if one_each not in self._inputs:
+            route = None if self._planned is None else self._planned.inputs(one_each=one_each)
+            if route is None:
+                raise UnusableRequest("the items do not say their `input_rows`, so there is nothing to bring")
+            digest = f"{self.digest}/{'items' if one_each else 'inputs'}"
+            self._inputs[one_each] = FeatureExchange(route, digest, self.group)
+        return self._inputs[one_each]
 
     @property
     def bucket(self) -> tuple[tuple[int, int], ...]:
@@ -222,9 +271,3 @@ def _order(route: RankRoute, global_ranks: Sequence[int]) -> tuple[int, ...]:
             f"and the routes are for {list(route.group_ranks)}"
         )
     return tuple(route.group_ranks.index(rank) for rank in global_ranks)
-
-
-def _first_stage(planned: tuple[RankRoute, str] | None) -> tuple[RankRoute, str]:
-    if planned is None:
-        raise UnusableRequest("this rank is on a later pipeline stage, and the first stage alone exchanges")
-    return planned

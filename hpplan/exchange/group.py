@@ -8,7 +8,7 @@ import weakref
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -80,18 +80,26 @@ class ExchangeGroup:
 
     @classmethod
     def from_mesh(
-        cls, mesh: Mesh | str, timeout: float = DEFAULT_TIMEOUT, ledger: Ledger | None = None
+        cls,
+        mesh: Mesh | str,
+        timeout: float = DEFAULT_TIMEOUT,
+        ledger: Ledger | None = None,
+        *,
+        pool: int | Literal["all"] | None = None,
     ) -> ExchangeGroup:
         """Make the group of this process's parent. Every rank of the parent calls it.
 
-        `mesh` may be text such as `dp=2,cp=2,tp=4,sp`; `timeout` is in seconds.
+        `mesh` may be text such as `dp=2,cp=2,tp=4,sp`; `timeout` is in seconds. The ranks of `pool`
+        replicas share the encoder work; by default as many as the mesh says, which is one.
         Raises UnusableRequest where torch.distributed is not initialized, the
         job is not that of the mesh, or this rank is on a later pipeline stage.
         """
         if not dist.is_initialized():
             raise UnusableRequest("call torch.distributed.init_process_group before you make an exchange")
         _check_timeout(timeout)
-        mesh = read_mesh(mesh)
+        mesh = read_mesh(mesh) if pool is None else read_mesh(mesh).pooled(pool)
+        if mesh.dp % mesh.pool:
+            raise UnusableRequest(f"pools of {mesh.pool} replicas do not divide dp={mesh.dp}")
         world_size, rank = dist.get_world_size(), dist.get_rank()
         if world_size != mesh.world_size:
             raise UnusableRequest(
@@ -113,6 +121,7 @@ class ExchangeGroup:
         device_mesh: DeviceMesh,
         *,
         sp: bool = False,
+        pool: int | Literal["all"] = 1,
         axes: Mapping[str, str] | None = None,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> ExchangeGroup:
@@ -121,11 +130,12 @@ class ExchangeGroup:
         Dimensions may have any order. `dp_replicate`, `dp_shard`, `fsdp` and
         `ddp` are parts of dp, `context` and `ulysses` of cp, `model` of tp;
         `axes` names others, as {"data": "dp"}. `sp` says that TP ranks split
-        the sequence, which a DeviceMesh does not say. `timeout` is in seconds.
+        the sequence, which a DeviceMesh does not say; the ranks of `pool`
+        replicas share the encoder work. `timeout` is in seconds.
         Raises UnusableRequest where the mesh would be misread: a part of the
         job, an unknown name, an order of ranks that no mesh of hpplan has.
         """
-        return cls.from_mesh(mesh_of(device_mesh, sp, axes), timeout)
+        return cls.from_mesh(mesh_of(device_mesh, sp, axes), timeout, pool=pool)
 
     @classmethod
     def from_process_group(

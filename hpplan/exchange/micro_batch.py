@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hpplan.routing.mesh import Mesh
-    from hpplan.routing.rank_route import RankRoute
+    from hpplan.routing.routes import RankExchange
     from hpplan.routing.transfers import Granularity
 
 
@@ -46,8 +46,8 @@ def _read(name: str, how: Callable[[Any], object], given: object) -> object:
 
 def plan_micro_batch(
     data: Mapping[str, Any], mesh: Mesh, rank: int, granularity: Granularity, assign: str
-) -> tuple[RankRoute, str] | None:
-    """Return what a rank does in one micro-batch, and the digest of that; None on a later pipeline stage.
+) -> RankExchange | None:
+    """Return what a rank does in one micro-batch; None on a later pipeline stage.
 
     `data` is a workload document; raises InvalidInput when it is none, or does
     not fit the mesh.

@@ -11,4 +11,6 @@ WRONG_ORDER = Code("HP512", "wrong-order", "error", _TEXTS)
 WRONG_POSITION = Code("HP513", "wrong-position", "error", _TEXTS)
 WRONG_GRADIENT = Code("HP514", "wrong-gradient", "error", _TEXTS)
 
-CODES: tuple[Code, ...] = (WRONG_ROW, WRONG_ORDER, WRONG_POSITION, WRONG_GRADIENT)
+WRONG_INPUT = Code("HP515", "wrong-input", "error", _TEXTS)
+
+CODES: tuple[Code, ...] = (WRONG_ROW, WRONG_ORDER, WRONG_POSITION, WRONG_GRADIENT, WRONG_INPUT)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.exchange.feature_exchange import FeatureExchange
 from hpplan.exchange.group import ExchangeGroup, new_group, on_device
 from hpplan.job.measure import Timings, measure
-from hpplan.job.verify import Mismatch, Verification, verify
+from hpplan.job.verify import Mismatch, Verification, verify, verify_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +46,8 @@ def execute(
     session.ledger.in_time(on_device(partial(group.transport.connect, device)), "connecting devices")
     exchange = FeatureExchange.from_routes(routes, group)
     checks: list[Verification] = []
+    if settings.verify and routes.parents[0].inputs is not None:
+        checks.append(verify_inputs(exchange, routes, device))
     timings = Timings()
     if settings.verify:
         checks.append(verify(exchange, routes, device, backward=settings.backward))

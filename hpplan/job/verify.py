@@ -9,6 +9,7 @@ import torch
 
 from hpplan.job.fingerprints import Fingerprints
 from hpplan.job.promise import Promise
+from hpplan.routing.inputs import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +96,24 @@ def verify(
     return Verification(tuple(check.found), check.total, compared)
 
 
+def verify_inputs(
+    exchange: FeatureExchange, routes: RoutingTable, device: torch.device, *, salt: int = 0
+) -> Verification:
+    """Bring fingerprints of inputs and compare what each rank gets; every rank of the group calls this."""
+    workload, promise = routes.workload, Promise(exchange.route, routes)
+    inputs = routes.rank_inputs(exchange.route.global_rank)
+    assert inputs is not None
+    items = [item._replace(rows=rows_of(item)) for item in promise.items.values()]
+    dtype: torch.dtype = getattr(torch, workload.input_dtype)
+    prints = Fingerprints(items, 1, workload.input_width, dtype, 1)
+    read = prints.numbers([(item, 0, rows) for item, rows in inputs.bucket])
+    due = prints.numbers([record[:3] for record in inputs.hand_over])
+    (brought,) = exchange.bring(prints.rows(read, 0, salt).to(device))
+    check = _Check(exchange.route.global_rank, prints)
+    check.inputs(brought, due, salt)
+    return Verification(tuple(check.found), check.total, len(due))
+
+
 def _sequence(prints: Fingerprints, numbers: torch.Tensor, payload: int, salt: int) -> torch.Tensor:
     """Return fingerprints at the numbered tokens, `[tokens, width]`."""
     rows = prints.rows(numbers.clamp(min=0), payload, salt)
@@ -163,6 +182,14 @@ class _Check:
             batch, token = divmod(place, merged.shape[1])
             where = f"has local token {token} of batch row {batch}{self._of(payload)} wrong"
             self._report("HP513", item, row, f"{where}: {wanted} is due, and it holds {held}")
+
+    def inputs(self, brought: torch.Tensor, numbers: torch.Tensor, salt: int) -> None:
+        found = brought.cpu()
+        for place in self._differing(found, self.prints.rows(numbers, 0, salt)):
+            item, row = self.prints.name(int(numbers[place]))
+            held = self.prints.read(found[place], salt)
+            what = f"has input row {place} wrong: item {item} row {row} is due, and it holds {held}"
+            self._report("HP515", item, row, what)
 
     def gradients(
         self, gradient: torch.Tensor | None, due: torch.Tensor, numbers: torch.Tensor, payload: int

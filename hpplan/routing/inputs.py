@@ -35,9 +35,13 @@ class InputRoutes:
     the lowest of equals.
     """
 
-    def __init__(self, routes: BatchRoutes) -> None:
-        """Take the routes of the features; every item says its `input_rows`."""
+    def __init__(self, routes: BatchRoutes, *, one_each: bool = False) -> None:
+        """Take the routes of the features; every item says its `input_rows`.
+
+        With `one_each` an item has one row, as of grids, which go the way of its inputs.
+        """
         self._routes = routes
+        self._rows = (lambda _: 1) if one_each else rows_of
 
     def _encoders(self, producer: int) -> range:
         return range(producer, producer + self._routes.encoder_cp_size)
@@ -73,14 +77,14 @@ class InputRoutes:
         """Yield what leaves its rank, by producer and bucket order."""
         for source, destination, item in self._moves():
             if source != destination:
-                yield Transfer(source, destination, item.item_id, 0, rows_of(item))
+                yield Transfer(source, destination, item.item_id, 0, self._rows(item))
 
     @cached_property
     def totals(self) -> InputTotals:
         """The sums of all ranks."""
         totals = InputTotals(*([0] * self._routes.size for _ in range(3)))
         for source, destination, item in self._moves():
-            rows = rows_of(item)
+            rows = self._rows(item)
             if source == destination:
                 totals.kept[source] += rows
             else:
@@ -101,10 +105,10 @@ class InputRoutes:
         filled = 0
         for source, destination, item in self._moves():
             if source == parent_rank:
-                sends.append((destination, item.item_id, 0, rows_of(item)))
+                sends.append((destination, item.item_id, 0, self._rows(item)))
             if destination == parent_rank:
                 arriving.append((source, filled, item))
-                filled += rows_of(item)
+                filled += self._rows(item)
         sends.sort(key=lambda send: send[0])
         arriving.sort(key=lambda arrival: arrival[0])
         input_splits, output_splits = [0] * routes.size, [0] * routes.size
@@ -114,7 +118,7 @@ class InputRoutes:
         hand_over: list[tuple[int, tuple[int, int, int, int]]] = []
         offset = 0
         for source, start, item in arriving:
-            rows = rows_of(item)
+            rows = self._rows(item)
             output_splits[source] += rows
             positions.append(PositionRun(offset, rows, start))
             hand_over.append((start, (item.item_id, 0, rows, offset)))
@@ -124,9 +128,11 @@ class InputRoutes:
             global_rank=ranks[parent_rank],
             group_ranks=ranks,
             group_rank=parent_rank,
-            bucket=tuple((item.item_id, rows_of(item)) for item in routes.items if item.replica == replica),
+            bucket=tuple(
+                (item.item_id, self._rows(item)) for item in routes.items if item.replica == replica
+            ),
             sends=tuple(sends),
-            receives=tuple((source, item.item_id, 0, rows_of(item)) for source, _, item in arriving),
+            receives=tuple((source, item.item_id, 0, self._rows(item)) for source, _, item in arriving),
             input_splits=tuple(input_splits),
             output_splits=tuple(output_splits),
             hand_over=tuple(record for _, record in sorted(hand_over)),

@@ -36,7 +36,23 @@ class ParentRoutes(NamedTuple):
     def inputs(self) -> InputRoutes | None:
         """The routes of inputs, where replicas share the encoder work and every item says its input rows."""
         pooled = self.routes.ownership.shards > self.routes.ownership.replica_shards
-        return input_routes(self.routes) if pooled else None
+        return input_routes(self.routes) if pooled and self.routes.items else None
+
+
+class RankExchange(NamedTuple):
+    """What one rank exchanges: features, the digest of that, and inputs where items say theirs."""
+
+    route: RankRoute
+    digest: str
+    routes: BatchRoutes
+    """Of the whole parent."""
+    ranks: tuple[int, ...]
+    parent_rank: int
+
+    def inputs(self, *, one_each: bool = False) -> RankRoute | None:
+        """Return the route of inputs, or of what each item has one row of, as of its grid."""
+        known = input_routes(self.routes, one_each=one_each)
+        return None if known is None else known.rank_route(self.ranks, self.parent_rank)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +93,11 @@ class RoutingTable:
         at = _locate(self.mesh, global_rank)
         if at is None:
             return None
-        parent = self.parents[at[0]]
-        inputs = input_routes(parent.routes)
-        return None if inputs is None else inputs.rank_route(parent.ranks, at[1])
+        ranks, routes = self.parents[at[0]]
+        inputs = input_routes(routes)
+        return None if inputs is None else inputs.rank_route(ranks, at[1])
 
-    def rank_exchange(self, global_rank: int) -> tuple[RankRoute, str] | None:
+    def rank_exchange(self, global_rank: int) -> RankExchange | None:
         """Return what one rank does, and the digest that the ranks of its parent compare."""
         route = self.rank_route(global_rank)
         if route is None:
@@ -89,7 +105,8 @@ class RoutingTable:
         parent, _ = _locate(self.mesh, global_rank) or (0, 0)
         share = self.fitted.shares[parent if self.workload.per_replica else 0]
         routes = self.parents[parent].routes
-        return route, exchange_digest(self.mesh, self.workload, self.fitted, self.granularity, share, routes)
+        digest = exchange_digest(self.mesh, self.workload, self.fitted, self.granularity, share, routes)
+        return RankExchange(route, digest, routes, route.group_ranks, route.group_rank)
 
 
 def plan_routes(
@@ -141,7 +158,7 @@ def plan_rank(
     found = plan_rank_exchange(
         mesh, workload, global_rank, granularity, assign, cost=cost, load_factor=load_factor
     )
-    return None if found is None else found[0]
+    return None if found is None else found.route
 
 
 def plan_rank_exchange(
@@ -153,7 +170,7 @@ def plan_rank_exchange(
     *,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
-) -> tuple[RankRoute, str] | None:
+) -> RankExchange | None:
     """Return `plan_routes(…).rank_exchange(global_rank)` as `plan_rank` does; meant for every micro-batch."""
     check_request(granularity, assign, cost, load_factor)
     fitted = fit(mesh, workload)
@@ -165,7 +182,8 @@ def plan_rank_exchange(
     number = parent if workload.per_replica else 0
     routes = _batch_routes(mesh, fitted, workload, number, granularity, assign, cost, load_factor)
     digest = exchange_digest(mesh, workload, fitted, granularity, fitted.shares[number], routes)
-    return rank_route(routes, mesh.parents()[parent], parent_rank), digest
+    ranks = mesh.parents()[parent]
+    return RankExchange(rank_route(routes, ranks, parent_rank), digest, routes, ranks, parent_rank)
 
 
 def _batch_routes(
@@ -201,10 +219,10 @@ def _batch_routes(
     )
 
 
-def input_routes(routes: BatchRoutes) -> InputRoutes | None:
+def input_routes(routes: BatchRoutes, *, one_each: bool = False) -> InputRoutes | None:
     """Return the routes of the inputs of a batch, None where some item does not say its input rows."""
-    known = routes.items and all(item.input_rows is not None for item in routes.items)
-    return InputRoutes(routes) if known else None
+    known = all(item.input_rows is not None for item in routes.items)
+    return InputRoutes(routes, one_each=one_each) if known else None
 
 
 def _locate(mesh: Mesh, global_rank: int) -> tuple[int, int] | None:

@@ -120,10 +120,12 @@ def test_a_rank_alone_plans_what_the_table_says(drawn: tuple[Mesh, dict[str, Any
     setting = Setting(table.mesh.pool, mesh.cp, mesh.tp, mesh.sp, sequence["length"], sequence["cp_layout"])
     for rank in range(mesh.world_size):
         planned = plan_rank_exchange(mesh, workload, rank, granularity)
-        assert planned == table.rank_exchange(rank)
-        if planned is None:
+        of_table = table.rank_exchange(rank)
+        if planned is None or of_table is None:
+            assert planned is of_table
             continue
-        route = planned[0]
+        assert planned[:2] == of_table[:2]
+        route = planned.route
         replica = mesh.coordinates(rank)["dp"]
         documents = data["replicas"][replica].get("documents", [])
         inside = replica % table.mesh.pool
@@ -241,55 +243,42 @@ def test_replicas_that_share_have_no_idle_rank() -> None:
 @given(pooled(), st.data())
 @settings(max_examples=100, deadline=None)
 def test_inputs_reach_whoever_encodes(drawn: tuple[Mesh, dict[str, Any]], more: st.DataObject) -> None:
-    """Ranks simulated one by one do not have the inputs of their buckets, in order; or rows travel in vain."""
+    """Ranks simulated one by one do not have the inputs of their buckets in order, or rows travel in vain."""
     mesh, data = drawn
     rows = {}
     for replica in data["replicas"]:
         for item in replica["items"]:
             rows[item["item_id"]] = item["input_rows"] = more.draw(st.integers(1, 9))
     table = plan_routes(mesh, load_workload(data))
-    pool, width = table.mesh.pool, data["encoder_cp_size"]
-    size = mesh.cp * mesh.tp
+    pool, size = table.mesh.pool, mesh.cp * mesh.tp
     for number, parent in enumerate(table.parents):
-        home = {
-            item["item_id"]: at
-            for at, replica in enumerate(data["replicas"][number * pool : (number + 1) * pool])
-            for item in replica["items"]
-        }
-        buckets = parent.routes.item_ids
+        read = [
+            [item["item_id"] for item in replica["items"]]
+            for replica in data["replicas"][number * pool : (number + 1) * pool]
+        ]
+        routes = [table.rank_inputs(rank) for rank in parent.ranks]
         mail: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for at, rank in enumerate(parent.ranks):
-            route = table.rank_inputs(rank)
-            if route is None:
-                assert not home or len(home) < len(parent.routes.items)
-                continue
-            read = [item["item_id"] for item in data["replicas"][number * pool + at // size]["items"]]
-            assert [item for item, _ in route.bucket] == read
+        for at, route in enumerate(routes):
+            assert route is not None
+            assert [item for item, _ in route.bucket] == read[at // size]
             for destination, item, start, stop in route.sends:
-                assert item in read
+                assert item in read[at // size]
                 mail.setdefault((at, destination), []).extend((item, row) for row in range(start, stop))
-            assert [len(mail.get((at, to), [])) for to in range(len(parent.ranks))] == list(
-                route.input_splits
-            )
-        for at, rank in enumerate(parent.ranks):
-            route = table.rank_inputs(rank)
-            if route is None:
-                continue
+            splits = [len(mail.get((at, to), [])) for to in range(len(parent.ranks))]
+            assert splits == list(route.input_splits)
+        for at, route in enumerate(routes):
+            assert route is not None
             arrived = [one for source in range(len(parent.ranks)) for one in mail.get((source, at), [])]
             placed: list[Any] = [None] * route.local_length
             for offset, count, start in route.position_runs:
                 placed[start : start + count] = arrived[offset : offset + count]
-            bucket = buckets[at // width]
+            bucket = parent.routes.item_ids[at // data["encoder_cp_size"]]
             assert placed == [(item, row) for item in bucket for row in range(rows[item])]
-            assert route.rows_kept == sum(rows[item] for item in bucket if home[item] == at // size)
-        if parent.inputs is not None:
-            moved = {(one.destination, one.item_id): one.source for one in parent.inputs.transfers()}
-            assert all(source // size == home[item] for (_, item), source in moved.items())
-            assert sum(parent.inputs.totals.sent) == sum(rows[item] for _, item in moved)
+            assert route.rows_kept == sum(rows[item] for item in bucket if item in read[at // size])
 
 
 def test_the_lightest_sender_sends() -> None:
-    """Largest first: 9 from rank 0, 5 from rank 1, 4 from rank 1 again as 5 + 4 is no more than 9, 2 from rank 0."""
+    """Largest first: 9 from rank 0, 5 and 4 from rank 1, then 2 from rank 0, the lowest of equals."""
     data = _workload("all", [0, 1, 2, 3], [])
     for item, count in zip(data["replicas"][0]["items"], (4, 9, 2, 5), strict=True):
         item["input_rows"] = count
