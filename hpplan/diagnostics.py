@@ -27,19 +27,31 @@ _LONGEST = 4000
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
-@dataclass(frozen=True, slots=True)
-class CodeTexts:
-    """The Markdown file beside a Python file, with a section for each of its codes: `# HP001 not-utf8`."""
+class CodeFile:
+    """The codes of one Python file; the Markdown file beside it has their texts: `# HP001 not-utf8`."""
 
-    python_file: str
+    def __init__(self, python_file: str) -> None:
+        """Start without codes."""
+        self._texts = python_file.removesuffix(".py") + ".md"
+        self._codes: list[Code] = []
 
-    def of(self, code: Code) -> str:
+    def code(self, id_: str, name: str, severity: Severity) -> Code:
+        """Declare a code."""
+        code = Code(id_, name, severity, self)
+        self._codes.append(code)
+        return code
+
+    def codes(self) -> tuple[Code, ...]:
+        """Return the codes that were declared so far."""
+        return tuple(self._codes)
+
+    def text(self, code: Code) -> str:
         """Return the text under a code's heading; raise LookupError where there is none."""
-        with open(self.python_file.removesuffix(".py") + ".md", encoding="utf-8") as file:  # noqa: PTH123 - `Path` is a path in a document here
+        with open(self._texts, encoding="utf-8") as file:  # noqa: PTH123 - `Path` is a path in a document here
             text = f"\n{file.read()}\n# HP"
         _, _, section = text.partition(f"\n# {code.id} {code.name}\n\n")
         if not section:
-            raise LookupError(f"no text of {code.id} {code.name} beside {self.python_file}")
+            raise LookupError(f"no text of {code.id} {code.name} in {self._texts}")
         return section.partition("\n# HP")[0].rstrip() + "\n"
 
 
@@ -53,7 +65,7 @@ class Code:
     id: str
     name: str
     severity: Severity
-    text: str | CodeTexts
+    text: str | CodeFile
 
     @property
     def doc(self) -> str:
@@ -61,7 +73,7 @@ class Code:
 
         They are `## What it finds`, `## Why it hurts`, `## Example`, `## What to do`.
         """
-        return self.text if isinstance(self.text, str) else self.text.of(self)
+        return self.text if isinstance(self.text, str) else self.text.text(self)
 
     @property
     def summary(self) -> str:

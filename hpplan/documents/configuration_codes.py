@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from hpplan.diagnostics import Code, CodeTexts
+from hpplan.diagnostics import CodeFile
 
-_TEXTS = CodeTexts(__file__)
+_FILE = CodeFile(__file__)
 
-TOML_SYNTAX = Code("HP330", "toml-syntax", "error", _TEXTS)
-UNKNOWN_SETTING = Code("HP331", "unknown-setting", "error", _TEXTS)
-MISTYPED_SETTING = Code("HP332", "mistyped-setting", "error", _TEXTS)
-MISSING_SETTING = Code("HP333", "missing-setting", "error", _TEXTS)
-UNMATCHED_FILES = Code("HP334", "unmatched-files", "error", _TEXTS)
-UNKNOWN_CODE = Code("HP335", "unknown-code", "error", _TEXTS)
-UNUSABLE_TARGET = Code("HP336", "unusable-target", "error", _TEXTS)
+TOML_SYNTAX = _FILE.code("HP330", "toml-syntax", "error")
+UNKNOWN_SETTING = _FILE.code("HP331", "unknown-setting", "error")
+MISTYPED_SETTING = _FILE.code("HP332", "mistyped-setting", "error")
+MISSING_SETTING = _FILE.code("HP333", "missing-setting", "error")
+UNMATCHED_FILES = _FILE.code("HP334", "unmatched-files", "error")
+UNKNOWN_CODE = _FILE.code("HP335", "unknown-code", "error")
+UNUSABLE_TARGET = _FILE.code("HP336", "unusable-target", "error")
 
-CODES: tuple[Code, ...] = (
-    TOML_SYNTAX,
-    UNKNOWN_SETTING,
-    MISTYPED_SETTING,
-    MISSING_SETTING,
-    UNMATCHED_FILES,
-    UNKNOWN_CODE,
-    UNUSABLE_TARGET,
-)
+CODES = _FILE.codes()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hpplan.diagnostics import Code, CodeTexts
+from hpplan.diagnostics import CodeFile
 
-_TEXTS = CodeTexts(__file__)
+_FILE = CodeFile(__file__)
 
-WRONG_ROW = Code("HP511", "wrong-row", "error", _TEXTS)
-WRONG_ORDER = Code("HP512", "wrong-order", "error", _TEXTS)
-WRONG_POSITION = Code("HP513", "wrong-position", "error", _TEXTS)
-WRONG_GRADIENT = Code("HP514", "wrong-gradient", "error", _TEXTS)
+WRONG_ROW = _FILE.code("HP511", "wrong-row", "error")
+WRONG_ORDER = _FILE.code("HP512", "wrong-order", "error")
+WRONG_POSITION = _FILE.code("HP513", "wrong-position", "error")
+WRONG_GRADIENT = _FILE.code("HP514", "wrong-gradient", "error")
 
-WRONG_INPUT = Code("HP515", "wrong-input", "error", _TEXTS)
+WRONG_INPUT = _FILE.code("HP515", "wrong-input", "error")
 
-CODES: tuple[Code, ...] = (WRONG_ROW, WRONG_ORDER, WRONG_POSITION, WRONG_GRADIENT, WRONG_INPUT)
+CODES = _FILE.codes()

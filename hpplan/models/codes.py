@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from hpplan.diagnostics import Code, CodeTexts
+from hpplan.diagnostics import CodeFile
 
-_TEXTS = CodeTexts(__file__)
+_FILE = CodeFile(__file__)
 
-NO_MODEL_CONFIG = Code("HP230", "no-model-config", "error", _TEXTS)
-UNKNOWN_MODEL = Code("HP231", "unknown-model", "error", _TEXTS)
-REMOTE_CODE = Code("HP232", "remote-code", "error", _TEXTS)
-UNUSABLE_MODEL_CONFIG = Code("HP233", "unusable-model-config", "error", _TEXTS)
-NO_PARALLEL_PLAN = Code("HP234", "no-parallel-plan", "error", _TEXTS)
+NO_MODEL_CONFIG = _FILE.code("HP230", "no-model-config", "error")
+UNKNOWN_MODEL = _FILE.code("HP231", "unknown-model", "error")
+REMOTE_CODE = _FILE.code("HP232", "remote-code", "error")
+UNUSABLE_MODEL_CONFIG = _FILE.code("HP233", "unusable-model-config", "error")
+NO_PARALLEL_PLAN = _FILE.code("HP234", "no-parallel-plan", "error")
 
-CODES: tuple[Code, ...] = (
-    NO_MODEL_CONFIG,
-    UNKNOWN_MODEL,
-    REMOTE_CODE,
-    UNUSABLE_MODEL_CONFIG,
-    NO_PARALLEL_PLAN,
-)
+CODES = _FILE.codes()

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from hpplan.diagnostics import Code, CodeTexts
+from hpplan.diagnostics import CodeFile
 
-_TEXTS = CodeTexts(__file__)
+_FILE = CodeFile(__file__)
 
-MISSING_FIELD = Code("HP101", "missing-field", "error", _TEXTS)
-MISTYPED_FIELD = Code("HP102", "mistyped-field", "error", _TEXTS)
-MALFORMED_PLACEMENT = Code("HP103", "malformed-placement", "error", _TEXTS)
-NAME_TOO_LONG = Code("HP115", "name-too-long", "error", _TEXTS)
-UNRESOLVED_TARGET = Code("HP301", "unresolved-target", "warning", _TEXTS)
-UNMATCHED_RULE = Code("HP302", "unmatched-rule", "warning", _TEXTS)
-OTHER_CLASS = Code("HP303", "other-class", "warning", _TEXTS)
-NO_RULES = Code("HP304", "no-rules", "error", _TEXTS)
-UNKNOWN_CONDITION = Code("HP305", "unknown-condition", "error", _TEXTS)
-STRATEGY_CLASH = Code("HP306", "strategy-clash", "error", _TEXTS)
-BROKEN_STRATEGY_PLUGIN = Code("HP307", "broken-strategy-plugin", "error", _TEXTS)
+MISSING_FIELD = _FILE.code("HP101", "missing-field", "error")
+MISTYPED_FIELD = _FILE.code("HP102", "mistyped-field", "error")
+MALFORMED_PLACEMENT = _FILE.code("HP103", "malformed-placement", "error")
+NAME_TOO_LONG = _FILE.code("HP115", "name-too-long", "error")
+UNRESOLVED_TARGET = _FILE.code("HP301", "unresolved-target", "warning")
+UNMATCHED_RULE = _FILE.code("HP302", "unmatched-rule", "warning")
+OTHER_CLASS = _FILE.code("HP303", "other-class", "warning")
+NO_RULES = _FILE.code("HP304", "no-rules", "error")
+UNKNOWN_CONDITION = _FILE.code("HP305", "unknown-condition", "error")
+STRATEGY_CLASH = _FILE.code("HP306", "strategy-clash", "error")
+BROKEN_STRATEGY_PLUGIN = _FILE.code("HP307", "broken-strategy-plugin", "error")
 
-CODES: tuple[Code, ...] = (
-    MISSING_FIELD,
-    MISTYPED_FIELD,
-    MALFORMED_PLACEMENT,
-    NAME_TOO_LONG,
-    UNRESOLVED_TARGET,
-    UNMATCHED_RULE,
-    OTHER_CLASS,
-    NO_RULES,
-    UNKNOWN_CONDITION,
-    STRATEGY_CLASH,
-    BROKEN_STRATEGY_PLUGIN,
-)
+CODES = _FILE.codes()

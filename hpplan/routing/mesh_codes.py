@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from hpplan.diagnostics import Code, CodeTexts
+from hpplan.diagnostics import CodeFile
 
-_TEXTS = CodeTexts(__file__)
+_FILE = CodeFile(__file__)
 
-MALFORMED_MESH = Code("HP401", "malformed-mesh", "error", _TEXTS)
-UNKNOWN_AXIS = Code("HP402", "unknown-axis", "error", _TEXTS)
-DUPLICATE_AXIS = Code("HP403", "duplicate-axis", "error", _TEXTS)
-UNUSABLE_AXIS_SIZE = Code("HP404", "unusable-axis-size", "error", _TEXTS)
-EP_DOES_NOT_DIVIDE = Code("HP405", "ep-does-not-divide", "error", _TEXTS)
-WORLD_SIZE_MISMATCH = Code("HP406", "world-size-mismatch", "error", _TEXTS)
-MESH_CONTRADICTS_PLAN = Code("HP441", "mesh-contradicts-plan", "error", _TEXTS)
+MALFORMED_MESH = _FILE.code("HP401", "malformed-mesh", "error")
+UNKNOWN_AXIS = _FILE.code("HP402", "unknown-axis", "error")
+DUPLICATE_AXIS = _FILE.code("HP403", "duplicate-axis", "error")
+UNUSABLE_AXIS_SIZE = _FILE.code("HP404", "unusable-axis-size", "error")
+EP_DOES_NOT_DIVIDE = _FILE.code("HP405", "ep-does-not-divide", "error")
+WORLD_SIZE_MISMATCH = _FILE.code("HP406", "world-size-mismatch", "error")
+MESH_CONTRADICTS_PLAN = _FILE.code("HP441", "mesh-contradicts-plan", "error")
 
-CODES: tuple[Code, ...] = (
-    MALFORMED_MESH,
-    UNKNOWN_AXIS,
-    DUPLICATE_AXIS,
-    UNUSABLE_AXIS_SIZE,
-    EP_DOES_NOT_DIVIDE,
-    WORLD_SIZE_MISMATCH,
-    MESH_CONTRADICTS_PLAN,
-)
+CODES = _FILE.codes()

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from hpplan.diagnostics import Code, CodeTexts
+from hpplan.diagnostics import CodeFile
 
-_TEXTS = CodeTexts(__file__)
+_FILE = CodeFile(__file__)
 
-MALFORMED_ROUTES = Code("HP501", "malformed-routes", "error", _TEXTS)
-DIGEST_MISMATCH = Code("HP502", "digest-mismatch", "error", _TEXTS)
-ROUTES_DIFFER = Code("HP503", "routes-differ", "error", _TEXTS)
-UNKNOWN_ROUTES_FIELD = Code("HP505", "unknown-routes-field", "warning", _TEXTS)
+MALFORMED_ROUTES = _FILE.code("HP501", "malformed-routes", "error")
+DIGEST_MISMATCH = _FILE.code("HP502", "digest-mismatch", "error")
+ROUTES_DIFFER = _FILE.code("HP503", "routes-differ", "error")
+UNKNOWN_ROUTES_FIELD = _FILE.code("HP505", "unknown-routes-field", "warning")
 
-CODES: tuple[Code, ...] = (
-    MALFORMED_ROUTES,
-    DIGEST_MISMATCH,
-    ROUTES_DIFFER,
-    UNKNOWN_ROUTES_FIELD,
-)
+CODES = _FILE.codes()

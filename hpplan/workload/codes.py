@@ -2,74 +2,41 @@
 
 from __future__ import annotations
 
-from hpplan.diagnostics import Code, CodeTexts
+from hpplan.diagnostics import CodeFile
 
-_TEXTS = CodeTexts(__file__)
+_FILE = CodeFile(__file__)
 
-MISSING_WORKLOAD_FIELD = Code("HP411", "missing-workload-field", "error", _TEXTS)
-MISTYPED_WORKLOAD_FIELD = Code("HP412", "mistyped-workload-field", "error", _TEXTS)
-UNKNOWN_WORKLOAD_FIELD = Code("HP413", "unknown-workload-field", "warning", _TEXTS)
-SIZE_TOO_SMALL = Code("HP414", "size-too-small", "error", _TEXTS)
-ROWS_BELOW_ONE = Code("HP415", "rows-below-one", "error", _TEXTS)
-UNKNOWN_CP_LAYOUT = Code("HP416", "unknown-cp-layout", "error", _TEXTS)
-UNKNOWN_DTYPE = Code("HP417", "unknown-dtype", "error", _TEXTS)
-DUPLICATE_ITEM = Code("HP418", "duplicate-item", "error", _TEXTS)
-UNKNOWN_ITEM = Code("HP419", "unknown-item", "error", _TEXTS)
-ITEM_IN_TWO_BUCKETS = Code("HP420", "item-in-two-buckets", "error", _TEXTS)
-ITEM_IN_NO_BUCKET = Code("HP421", "item-in-no-bucket", "error", _TEXTS)
-BUCKET_COUNT_MISMATCH = Code("HP422", "bucket-count-mismatch", "error", _TEXTS)
-ENCODER_CP_DOES_NOT_DIVIDE = Code("HP423", "encoder-cp-does-not-divide", "error", _TEXTS)
-OVERLAPPING_SPANS = Code("HP424", "overlapping-spans", "error", _TEXTS)
-SPAN_OUTSIDE_SEQUENCE = Code("HP425", "span-outside-sequence", "error", _TEXTS)
-SPAN_ROWS_MISMATCH = Code("HP426", "span-rows-mismatch", "error", _TEXTS)
-SPANS_OUT_OF_ORDER = Code("HP427", "spans-out-of-order", "error", _TEXTS)
-DESTINATION_OUT_OF_RANGE = Code("HP428", "destination-out-of-range", "error", _TEXTS)
-PARTIAL_ALL_GATHER = Code("HP429", "partial-all-gather", "error", _TEXTS)
-OWNER_LEFT_OUT = Code("HP430", "owner-left-out", "warning", _TEXTS)
-LENGTH_DOES_NOT_DIVIDE = Code("HP431", "length-does-not-divide", "error", _TEXTS)
-DOCUMENTS_DO_NOT_ADD_UP = Code("HP432", "documents-do-not-add-up", "error", _TEXTS)
-REPLICA_COUNT_MISMATCH = Code("HP433", "replica-count-mismatch", "error", _TEXTS)
-ITEMS_BESIDE_REPLICAS = Code("HP434", "items-beside-replicas", "error", _TEXTS)
-MISSING_FEATURE_EXCHANGE = Code("HP435", "missing-feature-exchange", "error", _TEXTS)
-IDLE_PRODUCER = Code("HP436", "idle-producer", "warning", _TEXTS)
-OVERSIZED_TRANSFER = Code("HP437", "oversized-transfer", "warning", _TEXTS)
-OVERLOADED_RECEIVER = Code("HP438", "overloaded-receiver", "warning", _TEXTS)
-SIZE_TOO_LARGE = Code("HP439", "size-too-large", "error", _TEXTS)
-DOCUMENTS_OUTGROW_LENGTH = Code("HP440", "documents-outgrow-length", "warning", _TEXTS)
-POOL_DOES_NOT_DIVIDE = Code("HP442", "pool-does-not-divide", "error", _TEXTS)
-MISSING_INPUT_ROWS = Code("HP443", "missing-input-rows", "warning", _TEXTS)
+MISSING_WORKLOAD_FIELD = _FILE.code("HP411", "missing-workload-field", "error")
+MISTYPED_WORKLOAD_FIELD = _FILE.code("HP412", "mistyped-workload-field", "error")
+UNKNOWN_WORKLOAD_FIELD = _FILE.code("HP413", "unknown-workload-field", "warning")
+SIZE_TOO_SMALL = _FILE.code("HP414", "size-too-small", "error")
+ROWS_BELOW_ONE = _FILE.code("HP415", "rows-below-one", "error")
+UNKNOWN_CP_LAYOUT = _FILE.code("HP416", "unknown-cp-layout", "error")
+UNKNOWN_DTYPE = _FILE.code("HP417", "unknown-dtype", "error")
+DUPLICATE_ITEM = _FILE.code("HP418", "duplicate-item", "error")
+UNKNOWN_ITEM = _FILE.code("HP419", "unknown-item", "error")
+ITEM_IN_TWO_BUCKETS = _FILE.code("HP420", "item-in-two-buckets", "error")
+ITEM_IN_NO_BUCKET = _FILE.code("HP421", "item-in-no-bucket", "error")
+BUCKET_COUNT_MISMATCH = _FILE.code("HP422", "bucket-count-mismatch", "error")
+ENCODER_CP_DOES_NOT_DIVIDE = _FILE.code("HP423", "encoder-cp-does-not-divide", "error")
+OVERLAPPING_SPANS = _FILE.code("HP424", "overlapping-spans", "error")
+SPAN_OUTSIDE_SEQUENCE = _FILE.code("HP425", "span-outside-sequence", "error")
+SPAN_ROWS_MISMATCH = _FILE.code("HP426", "span-rows-mismatch", "error")
+SPANS_OUT_OF_ORDER = _FILE.code("HP427", "spans-out-of-order", "error")
+DESTINATION_OUT_OF_RANGE = _FILE.code("HP428", "destination-out-of-range", "error")
+PARTIAL_ALL_GATHER = _FILE.code("HP429", "partial-all-gather", "error")
+OWNER_LEFT_OUT = _FILE.code("HP430", "owner-left-out", "warning")
+LENGTH_DOES_NOT_DIVIDE = _FILE.code("HP431", "length-does-not-divide", "error")
+DOCUMENTS_DO_NOT_ADD_UP = _FILE.code("HP432", "documents-do-not-add-up", "error")
+REPLICA_COUNT_MISMATCH = _FILE.code("HP433", "replica-count-mismatch", "error")
+ITEMS_BESIDE_REPLICAS = _FILE.code("HP434", "items-beside-replicas", "error")
+MISSING_FEATURE_EXCHANGE = _FILE.code("HP435", "missing-feature-exchange", "error")
+IDLE_PRODUCER = _FILE.code("HP436", "idle-producer", "warning")
+OVERSIZED_TRANSFER = _FILE.code("HP437", "oversized-transfer", "warning")
+OVERLOADED_RECEIVER = _FILE.code("HP438", "overloaded-receiver", "warning")
+SIZE_TOO_LARGE = _FILE.code("HP439", "size-too-large", "error")
+DOCUMENTS_OUTGROW_LENGTH = _FILE.code("HP440", "documents-outgrow-length", "warning")
+POOL_DOES_NOT_DIVIDE = _FILE.code("HP442", "pool-does-not-divide", "error")
+MISSING_INPUT_ROWS = _FILE.code("HP443", "missing-input-rows", "warning")
 
-CODES: tuple[Code, ...] = (
-    MISSING_WORKLOAD_FIELD,
-    MISTYPED_WORKLOAD_FIELD,
-    UNKNOWN_WORKLOAD_FIELD,
-    SIZE_TOO_SMALL,
-    ROWS_BELOW_ONE,
-    UNKNOWN_CP_LAYOUT,
-    UNKNOWN_DTYPE,
-    DUPLICATE_ITEM,
-    UNKNOWN_ITEM,
-    ITEM_IN_TWO_BUCKETS,
-    ITEM_IN_NO_BUCKET,
-    BUCKET_COUNT_MISMATCH,
-    ENCODER_CP_DOES_NOT_DIVIDE,
-    OVERLAPPING_SPANS,
-    SPAN_OUTSIDE_SEQUENCE,
-    SPAN_ROWS_MISMATCH,
-    SPANS_OUT_OF_ORDER,
-    DESTINATION_OUT_OF_RANGE,
-    PARTIAL_ALL_GATHER,
-    OWNER_LEFT_OUT,
-    LENGTH_DOES_NOT_DIVIDE,
-    DOCUMENTS_DO_NOT_ADD_UP,
-    REPLICA_COUNT_MISMATCH,
-    ITEMS_BESIDE_REPLICAS,
-    MISSING_FEATURE_EXCHANGE,
-    IDLE_PRODUCER,
-    OVERSIZED_TRANSFER,
-    OVERLOADED_RECEIVER,
-    SIZE_TOO_LARGE,
-    DOCUMENTS_OUTGROW_LENGTH,
-    POOL_DOES_NOT_DIVIDE,
-    MISSING_INPUT_ROWS,
-)
+CODES = _FILE.codes()

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from hpplan.diagnostics import Code, CodeTexts
+from hpplan.diagnostics import CodeFile
 
-_TEXTS = CodeTexts(__file__)
+_FILE = CodeFile(__file__)
 
-MALFORMED_SAMPLE = Code("HP450", "malformed-sample", "error", _TEXTS)
-PLACEHOLDERS_DO_NOT_MATCH = Code("HP451", "placeholders-do-not-match", "error", _TEXTS)
-UNUSABLE_IMAGE = Code("HP452", "unusable-image", "error", _TEXTS)
-SAMPLE_TOO_LONG = Code("HP453", "sample-too-long", "error", _TEXTS)
-NO_SAMPLES = Code("HP454", "no-samples", "error", _TEXTS)
+MALFORMED_SAMPLE = _FILE.code("HP450", "malformed-sample", "error")
+PLACEHOLDERS_DO_NOT_MATCH = _FILE.code("HP451", "placeholders-do-not-match", "error")
+UNUSABLE_IMAGE = _FILE.code("HP452", "unusable-image", "error")
+SAMPLE_TOO_LONG = _FILE.code("HP453", "sample-too-long", "error")
+NO_SAMPLES = _FILE.code("HP454", "no-samples", "error")
 
-CODES: tuple[Code, ...] = (
-    MALFORMED_SAMPLE,
-    PLACEHOLDERS_DO_NOT_MATCH,
-    UNUSABLE_IMAGE,
-    SAMPLE_TOO_LONG,
-    NO_SAMPLES,
-)
+CODES = _FILE.codes()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hpplan.diagnostics import SEVERITIES, Code, CodeTexts
+from hpplan.diagnostics import SEVERITIES, Code, CodeFile
 from hpplan.validation.catalog import all_codes, declared_codes, find_code
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ def test_no_text_is_left_without_its_code(root: Path) -> None:
 def test_a_code_without_its_text_says_so(tmp_path: Path) -> None:
     """Whoever adds a code forgets its section."""
     (tmp_path / "codes.md").write_text("# HP001 not-utf8\n\n## What it finds\nBytes.\n", encoding="utf-8")
-    texts = CodeTexts(str(tmp_path / "codes.py"))
-    assert Code("HP001", "not-utf8", "error", texts).doc == "## What it finds\nBytes.\n"
-    with pytest.raises(LookupError, match="no text of HP002 other beside"):
-        _ = Code("HP002", "other", "error", texts).doc
+    file = CodeFile(str(tmp_path / "codes.py"))
+    assert file.code("HP001", "not-utf8", "error").doc == "## What it finds\nBytes.\n"
+    other = file.code("HP002", "other", "error")
+    with pytest.raises(LookupError, match=r"no text of HP002 other in .*codes.md"):
+        _ = other.doc
+    assert [code.id for code in file.codes()] == ["HP001", "HP002"]
