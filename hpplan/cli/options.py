@@ -42,12 +42,12 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except UnusableArgument as error:
-            raise as_bad_parameter(error) from None
+            raise as_bad_parameter(error, ctx) from None
 
 
-def as_bad_parameter(error: UnusableArgument) -> click.BadParameter:
+def as_bad_parameter(error: UnusableArgument, ctx: click.Context | None = None) -> click.BadParameter:
     """Return what click says where the value of an option is wrong."""
-    return click.BadParameter(error.message, param_hint=f"'--{error.argument.replace('_', '-')}'")
+    return click.BadParameter(error.message, ctx, param_hint=f"'--{error.argument.replace('_', '-')}'")
 
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:

@@ -11,6 +11,8 @@ from hpplan.cli.main import cli
 from hpplan.cli.output import Output
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Runner
 
 NAMES = [
@@ -57,3 +59,33 @@ def test_color_goes_before_the_command(hpplan: Runner, color: list[str]) -> None
     assert (result.status, result.stdout) == (2, "")
     said = " ".join(result.stderr.split())
     assert said.endswith("--color goes before the command: hpplan --color WHEN validate …")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["validate", "p.yaml", "--select", "HP999"], "'--select': no code is called 'HP999'"),
+        (
+            ["route", "w.yaml", "--bandwidth", "0"],
+            "'--bandwidth': 0.0 is not a positive number of GB/s.",
+        ),
+        (
+            ["route", "w.yaml", "--bandwidth", "1", "--ranks-per-node", "2", "--node-bandwidth", "-1"],
+            "'--node-bandwidth': -1.0 is not a positive number of GB/s.",
+        ),
+        (
+            ["workload", "sample_plans/batches", "--model", "qwen2_vl", "--set", "merge_size=x"],
+            "'--set': 'merge_size=x' is no NAME=VALUE with a number",
+        ),
+    ],
+)
+def test_what_the_library_refuses_is_called_by_its_option(
+    hpplan: Runner, root: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], said: str
+) -> None:
+    """Who typed `--node-bandwidth` reads about `node_bandwidth`, or nothing of how the command goes."""
+    monkeypatch.chdir(root)
+    result = hpplan(*given)
+    assert (result.status, result.stdout) == (2, "")
+    usage, *_, last = result.stderr.rstrip("\n").split("\n")
+    assert usage.startswith(f"Usage: hpplan {given[0]} ")
+    assert last == f"Error: Invalid value for {said}"
