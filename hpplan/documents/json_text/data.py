@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import (
-    DUPLICATE_KEY,
     JSON_SYNTAX,
     NON_FINITE_NUMBER,
     NUMBER_TOO_LARGE,
@@ -19,7 +18,8 @@ from hpplan.documents.codes import (
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.json_text.steps import json_steps
 from hpplan.documents.limits import MAX_DEPTH
-from hpplan.documents.steps import CLOSE, MAPPING, SCALAR
+from hpplan.documents.steps import SCALAR
+from hpplan.documents.visits import visits
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -199,64 +199,25 @@ def _is_too_deep(data: Data) -> bool:
 
 def _findings(source: Source) -> Iterator[Diagnostic]:
     """Walk the text once more, slowly and with positions, and say everything that is wrong."""
-    open_nodes: list[_Open] = []
-    for step, index, text in json_steps(source.text):
-        parent = open_nodes[-1] if open_nodes else None
-        if step == CLOSE:
-            open_nodes.pop()
-        elif parent is not None and parent.expects_key and text is not None:
-            yield from _key_findings(source, open_nodes, text, index)
-        else:
-            if parent is not None:
-                parent.take_value()
-            path = tuple(node.key for node in open_nodes)
-            place = Place(source.name, path, position=source.position(index))
-            if step == SCALAR:
-                problem = _text_problem(text) if text is not None else _number_problem(source.text, index)
-                if problem:
-                    yield Diagnostic(*problem, place)
-            elif len(open_nodes) == MAX_DEPTH:
+    for visit in visits(json_steps(source.text)):
+        place = visit.place(source)
+        problem: tuple[Code, str] | None = None
+        if visit.kind != SCALAR:
+            if len(visit.path) == MAX_DEPTH:
                 yield Diagnostic(*_TOO_DEEP, place)
                 return
-            else:
-                open_nodes.append(_Open(is_mapping=step == MAPPING))
-
-
-class _Open:
-    """A list or mapping that the walk is inside of."""
-
-    def __init__(self, *, is_mapping: bool) -> None:
-        self.seen: dict[str, int] | None = {} if is_mapping else None
-        self.key: str | int = "" if is_mapping else -1
-        self.expects_key = is_mapping
-
-    def take_value(self) -> None:
-        self.expects_key = self.seen is not None
-        if isinstance(self.key, int):
-            self.key += 1
-
-
-def _key_findings(source: Source, open_nodes: list[_Open], key: str, index: int) -> Iterator[Diagnostic]:
-    node = open_nodes[-1]
-    node.key = key
-    node.expects_key = False
-    place = Place(
-        source.name, tuple(each.key for each in open_nodes), on_key=True, position=source.position(index)
-    )
-    problem = _text_problem(key)
-    seen = node.seen if node.seen is not None else {}
-    if problem:
-        yield Diagnostic(*problem, Place(source.name, place.path[:-1], position=place.position))
-    elif key in seen:
-        first = replace(place, position=source.position(seen[key]), note="first given here")
-        yield Diagnostic(
-            DUPLICATE_KEY, f"the key {key!r} is given twice in one mapping", place, related=(first,)
-        )
-    seen.setdefault(key, index)
-
-
-def _text_problem(text: str) -> tuple[Code, str] | None:
-    return (UNPAIRED_SURROGATE, "half a surrogate pair in a text") if re.search(_SURROGATE, text) else None
+        elif visit.text is None:
+            problem = _number_problem(source.text, visit.start)
+        elif re.search(_SURROGATE, visit.text):
+            # No report could show a path with such a key in it.
+            place = Place(
+                source.name, visit.path[: None if visit.first is None else -1], position=place.position
+            )
+            problem = UNPAIRED_SURROGATE, "half a surrogate pair in a text"
+        if problem is not None:
+            yield Diagnostic(*problem, place)
+        elif visit.first not in {None, visit.start}:
+            yield visit.duplicate(source)
 
 
 _NUMBER = r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|-?[A-Za-z]+"

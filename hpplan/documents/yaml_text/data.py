@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from yaml.error import YAMLError
@@ -22,9 +22,10 @@ from hpplan.documents import codes
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.limits import MAX_COPIED, MAX_COPIES, MAX_DEPTH, MAX_NODES, NUMBERED
 from hpplan.documents.scalars import Data, PlainScalars
+from hpplan.documents.visits import visits
 from hpplan.documents.yaml_text.faults import check_printable, gave_up_on_depth, syntax_failure
 from hpplan.documents.yaml_text.parser import Event, open_parser
-from hpplan.documents.yaml_text.tags import collection_problem, tagged_scalar
+from hpplan.documents.yaml_text.tags import TOO_LARGE, collection_problem, tagged_scalar
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -105,49 +106,25 @@ def _built(source: Source, *, slow: bool = False) -> tuple[_Builder, Data]:
     return builder, data
 
 
-def _duplicates(source: Source, found: dict[int, Path]) -> Iterator[Diagnostic]:
+def _duplicates(source: Source, repeated: set[int]) -> Iterator[Diagnostic]:
     """Yield a finding for each key that was found a second time, by where it is in the text."""
-    if not found:
-        return
-    from hpplan.documents.yaml_text.steps import first_keys
+    if repeated:
+        from hpplan.documents.yaml_text.steps import yaml_steps
 
-    first = first_keys(source.text, found)
-    for index, path in found.items():
-        place = Place(source.name, path, on_key=True, position=source.position(index))
-        position = source.position(first.get(index, index))
-        related = replace(place, position=position, note="first given here")
-        message = f"the key {path[-1]!r} is given twice in one mapping"
-        yield Diagnostic(codes.DUPLICATE_KEY, message, place, related=(related,))
+        for visit in visits(yaml_steps(source.text)):
+            if visit.start in repeated and visit.first is not None:
+                yield visit.duplicate(source)
 
 
-def _too_large(source: Source, spelled: set[str]) -> list[Diagnostic]:
-    """Find the numbers that are too large, which the first pass only noticed."""
-    found: list[Diagnostic] = []
-    if not spelled:
-        return found
-    get_event = open_parser(source.text).get_event
-    try:
-        event: Event = get_event()
-        while type(event) is not StreamEndEvent:
-            if (
-                type(event) is ScalarEvent
-                and not event.style
-                and event.tag is None
-                and event.value in spelled
-            ):
-                place = Place(source.name, position=source.position(event.start_mark.index))  # type: ignore[union-attr]
-                found.append(
-                    Diagnostic(
-                        codes.NUMBER_TOO_LARGE,
-                        "a number that is too large",
-                        place,
-                        "quote it if it is a text",
-                    )
-                )
-            event = get_event()
-    except YAMLError:
-        pass
-    return found
+def _too_large(source: Source, spelled: set[str]) -> Iterator[Diagnostic]:
+    """Yield the numbers that are too large, which the first pass only noticed."""
+    get_event: Callable[[], Event] = open_parser(source.text).get_event
+    with suppress(YAMLError):
+        while spelled and (kind := type(event := get_event())) is not StreamEndEvent:
+            if kind is ScalarEvent and event.value in spelled and not event.style and not event.tag:
+                code, message, hint = TOO_LARGE
+                place = Place(source.name, position=source.position(event.start_mark.index))
+                yield Diagnostic(code, message, place, hint)
 
 
 class _Builder:
@@ -161,7 +138,7 @@ class _Builder:
     def __init__(self, source: Source, *, slow: bool = False) -> None:
         self.source = source
         self.findings: list[Diagnostic] = []
-        self.duplicates: dict[int, Path] = {}
+        self.duplicates: set[int] = set()
         self.plain = PlainScalars()
         self.anchors: dict[str, _Anchored] = {}
         self.path: list[Any] = []
@@ -271,7 +248,7 @@ class _Builder:
                     value = node(event, kind, depth, key in NUMBERED)
                     path.pop()
                 if key in data:
-                    self.duplicate(key, key_event)
+                    self.duplicates.add(key_event.start_mark.index)
                 data[key] = value
             if odd:
                 data = self.without_odd_keys(data)
@@ -313,10 +290,6 @@ class _Builder:
             Diagnostic(codes.TOO_DEEP, f"lists and mappings nested deeper than {MAX_DEPTH} levels", place)
         )
         raise _StopError
-
-    def duplicate(self, key: Key, event: Event) -> None:
-        name = "<<" if key is _Merge else key
-        self.duplicates[event.start_mark.index] = (*self.named_path(), name)
 
     def any_key(self, event: Event, kind: type, depth: int) -> Key:
         """Build a key that may be anything; a merge key gives `_Merge`."""

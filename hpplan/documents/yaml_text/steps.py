@@ -21,8 +21,6 @@ from hpplan.documents.steps import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
 from hpplan.documents.yaml_text.parser import open_parser
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from hpplan.documents.steps import Step, Steps
     from hpplan.documents.yaml_text.parser import Event
 
@@ -47,31 +45,6 @@ def yaml_steps(text: str) -> Steps:
         return
 
 
-def first_keys(text: str, repeated: Collection[int]) -> dict[int, int]:
-    """Return, for each index in `repeated` where a key is, that of the first key like it in its mapping."""
-    first: dict[int, int] = {}
-    keys_of: list[dict[tuple[str, str | None], int] | None] = []
-    expects_key: list[bool] = []
-    for step, index, name in yaml_steps(text):
-        if step == CLOSE:
-            keys_of.pop()
-            expects_key.pop()
-            continue
-        keys = keys_of[-1] if keys_of and expects_key[-1] else None
-        if keys_of:
-            expects_key[-1] = keys_of[-1] is not None and not expects_key[-1]
-        if step in _OPENINGS.values():
-            keys_of.append({} if step == MAPPING else None)
-            expects_key.append(step == MAPPING)
-        elif keys is not None:
-            earliest = keys.setdefault((step, name), index)
-            if index in repeated:
-                first[index] = earliest
-                if len(first) == len(repeated):
-                    break
-    return first
-
-
 class _Walk:
     """The events of a text, and the scalars that have anchors so far."""
 
@@ -85,7 +58,7 @@ class _Walk:
         index = event.start_mark.index
         if kind is ScalarEvent:
             if event.value == "<<" and not event.style and event.tag is None:
-                return MERGE, index, None
+                return MERGE, index, event.value
             return SCALAR, index, self.key(event)
         if kind is AliasEvent:
             return SCALAR, index, self._anchored.get(event.anchor)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from hpplan.diagnostics import Code
 from hpplan.documents.codes import NUMBER_TOO_LARGE, UNKNOWN_TAG, WRONG_TAG
 from hpplan.documents.scalars import NumberTooLargeError, resolve
 
 if TYPE_CHECKING:
-    from hpplan.diagnostics import Code
     from hpplan.documents.scalars import Scalar
 
-Problem = tuple["Code", str, str]
+Problem = tuple[Code, str, str]
 """Code, message and hint."""
+
+TOO_LARGE: Final[Problem] = NUMBER_TOO_LARGE, "a number that is too large", "quote it if it is a text"
 
 _PREFIX: Final = "tag:yaml.org,2002:"
 _TYPES: Final[dict[str, type]] = {
@@ -41,7 +43,7 @@ def tagged_scalar(tag: str, spelled: str) -> tuple[Scalar, Problem | None]:
         if name == "float" and type(value) is int:
             value = float(value)
     except (NumberTooLargeError, OverflowError):
-        return None, (NUMBER_TOO_LARGE, "a number that is too large", "quote it if it is a text")
+        return None, TOO_LARGE
     return value, None if type(value) is _TYPES[name] else _wrong(name)
 
 
