@@ -33,22 +33,24 @@ class FiniteFloat(click.FloatRange):
 
 
 class NumberOrAll(click.IntRange):
-    """A number that is at least `least`, or `all`."""
+    """A number that is at least `least`, or `all`, or what stands in place of that."""
 
-    def __init__(self, what: str, least: int) -> None:
+    def __init__(self, what: str, least: int, other: str = "all") -> None:
         """Take what messages call it."""
         super().__init__(min=least)
-        self._what = what
+        self._what, self._other = what, other
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own
         """Return the rank or `all`, or fail as click does."""
-        if value == "all":
+        if value == self._other:
             return value
         try:
             int(value)
         except ValueError:
             self.fail(
-                f"'{value}' is not a valid {self._what}; give a number from {self.min}, or all.", param, ctx
+                f"'{value}' is not a valid {self._what}; give a number from {self.min}, or {self._other}.",
+                param,
+                ctx,
             )
         return super().convert(value, param, ctx)
 

@@ -10,6 +10,7 @@ import click
 from hpplan.cli.inputs import only_one_standard_input, refuse_overwriting
 from hpplan.cli.names import CP_LAYOUT, DTYPE, FAMILY, POLICY
 from hpplan.cli.options import PATH, Command, format_option, output_option
+from hpplan.cli.routing_options import POOL, NumberOrAll
 from hpplan.documents.limits import LARGEST_NUMBER
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from hpplan.routing.mesh import Mesh
     from hpplan.workload.families.base import Family
     from hpplan.workload.sample_files import SampleFiles
-    from hpplan.workload.samples import Sample
+    from hpplan.workload.samples import Sample, Splitting
 
 
 class _Count(click.IntRange):
@@ -66,6 +67,8 @@ class _Options(NamedTuple):
     encoder_cp_size: int
     policy: str | None
     replicas: bool
+    pool: int | str | None
+    split_videos: int | str | None
     output_file: str | None
     format_name: Format | None
 
@@ -130,6 +133,16 @@ class _Command(Command):
     "--assign", "policy", type=POLICY, metavar="POLICY", help="How buckets are filled; as in hpplan route."
 )
 @click.option("--replicas", is_flag=True, help="Give each data-parallel replica of --mesh its own samples.")
+@POOL
+@click.option(
+    "--split-videos",
+    type=NumberOrAll("number of rows", 1, other="slices"),
+    is_flag=False,
+    flag_value="slices",
+    metavar="[ROWS]",
+    help="Make an item of each temporal slice of a video, or of as many as have ROWS rows, where the encoder "
+    "keeps them apart.",
+)
 @output_option()
 @format_option("Default: by the name of FILE, else YAML.")
 @click.pass_obj
@@ -159,8 +172,12 @@ def command(output: Output, /, batch_files: tuple[str, ...], **options: Any) -> 
     pattern such as 'batches/*.json' for what matches.
 
     Items are numbered as encoders get them: the images of all samples, then
-    the videos. Several micro-batches make one document with a workload each
-    under `micro_batches`, of which `hpplan route` makes statistics.
+    the videos; with --replicas through all of them. Several micro-batches make
+    one document with a workload each under `micro_batches`, of which `hpplan
+    route` makes statistics.
+
+    With --pool or --split-videos items also say which sample they are of, and
+    the rows of their inputs, as `pixel_values` has them.
     """
     from hpplan.cli.workload_writer import WorkloadWriter
     from hpplan.documents.source import format_of_name
@@ -178,7 +195,7 @@ def command(output: Output, /, batch_files: tuple[str, ...], **options: Any) -> 
     family = _family(asked)
     mesh = None if asked.mesh_text is None else parse_mesh(asked.mesh_text)
     layout = layout_named(asked.cp_layout)
-    fields = {
+    fields: dict[str, Any] = {
         "feature_width": family.feature_width,
         "dtype": family.dtype,
         "payloads": family.payloads,
@@ -187,9 +204,13 @@ def command(output: Output, /, batch_files: tuple[str, ...], **options: Any) -> 
         "pad": asked.pad,
     }
     replicas = mesh.dp if asked.replicas and mesh is not None else None
-    settings = WorkloadSettings(fields, asked.seq_length, replicas)
+    pooled = asked.pool not in {None, 1}
+    if pooled:
+        fields |= {"encoder_pool": asked.pool, "input_width": family.input_width or 1}
+    described = pooled or asked.split_videos is not None
+    settings = WorkloadSettings(fields, asked.seq_length, replicas, described)
     writer = WorkloadWriter(output, files, _encoders(asked, mesh))
-    samples = _samples(output, files, family)
+    samples = _samples(output, files, family, _splitting(asked))
     if asked.pack is None:
         micro_batches = grouped(samples, settings, asked.micro_batch, files.problems)
     else:
@@ -204,12 +225,21 @@ def command(output: Output, /, batch_files: tuple[str, ...], **options: Any) -> 
         )
 
 
-def _samples(output: Output, files: SampleFiles, family: Family) -> Iterator[Sample]:
+def _splitting(asked: _Options) -> Splitting | None:
+    from hpplan.workload.samples import Splitting
+
+    rows = asked.split_videos
+    return None if rows is None else Splitting(rows if isinstance(rows, int) else None)
+
+
+def _samples(
+    output: Output, files: SampleFiles, family: Family, splitting: Splitting | None
+) -> Iterator[Sample]:
     from hpplan.reports.terminal.progress import progress_bar
 
     color = output.use_color(sys.stderr)
     with progress_bar("reading samples", files.size, in_bytes=True, color=color) as bar:
-        yield from files.read(family, bar.advance)
+        yield from files.read(family, bar.advance, splitting)
 
 
 def _check_options(asked: _Options) -> None:
@@ -221,6 +251,10 @@ def _check_options(asked: _Options) -> None:
         raise click.UsageError("--replicas needs a --mesh with dp")
     if asked.replicas and asked.micro_batch is None and asked.pack is None:
         raise click.UsageError("--replicas needs --micro-batch, the samples of each replica, or --pack")
+    if asked.pool not in {None, 1} and not asked.replicas:
+        raise click.UsageError(
+            "--pool shares encoder work between replicas; add --replicas, so that each has samples"
+        )
     if asked.pack is not None:
         for given, option in ((asked.micro_batch, "--micro-batch"), (asked.seq_length, "--seq-length")):
             if given is not None:
@@ -246,7 +280,8 @@ def _encoders(asked: _Options, mesh: Mesh | None) -> Encoders | None:
     from hpplan.routing.assignment import POLICIES
     from hpplan.routing.buckets import Encoders
 
-    ranks, cp_size = asked.encoder_ranks if mesh is None else mesh.parent_size, asked.encoder_cp_size
+    ranks = asked.encoder_ranks if mesh is None else mesh.pooled(asked.pool or 1).parent_size
+    cp_size = asked.encoder_cp_size
     if ranks is None:
         return None
     if asked.policy == "local" and mesh is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Place
 from hpplan.errors import InvalidInput
 from hpplan.routing.assignment import fill_buckets
-from hpplan.routing.fit import Fit, Padding, Share, fit
+from hpplan.routing.fit import Fit, Padding, Share, fit, parent_batches
 from hpplan.routing.ownership import Ownership
 from hpplan.workload.codes import LENGTH_DOES_NOT_DIVIDE
 from hpplan.workload.layouts.contiguous import Contiguous
@@ -43,19 +43,22 @@ class Encoders:
         Raises InvalidInput where the micro-batch does not fit the mesh.
         """
         workload = micro_batch.workload(Place("--mesh"))
+        mesh = None if self.mesh is None else self.mesh.pooled(workload.encoder_pool)
         try:
-            fitted = fit(self.mesh, workload) if self.mesh is not None else self._anywhere(workload)
+            fitted = fit(mesh, workload) if mesh is not None else self._anywhere(workload)
         except InvalidInput as error:
             raise InvalidInput(map(_for_batches, error.diagnostics)) from None
-        micro_batch.buckets = [
-            [
-                [item.item_id for item in bucket]
-                for bucket in fill_buckets(
-                    workload, share.moved(batch), share.ownership, fitted.producers, policy=self.policy
-                )
-            ]
-            for share, batch in zip(fitted.shares, workload.batches, strict=True)
-        ]
+        batches = workload.batches if mesh is None else parent_batches(mesh, workload)
+        pool = 1 if mesh is None else mesh.pool
+        micro_batch.buckets = []
+        for share, batch in zip(fitted.shares, batches, strict=True):
+            filled = fill_buckets(
+                workload, share.moved(batch), share.ownership, fitted.producers, policy=self.policy
+            )
+            buckets = [[item.item_id for item in bucket] for bucket in filled]
+            # Of a pool's buckets each replica lists as many, where they can be shared out.
+            each = len(buckets) if len(buckets) % pool else len(buckets) // pool
+            micro_batch.buckets += [buckets[at * each : (at + 1) * each] for at in range(pool)]
 
     def _anywhere(self, workload: Workload) -> Fit:
         """One rank owns everything: no policy but `local` asks who owns what."""

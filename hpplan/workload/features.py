@@ -148,7 +148,7 @@ def _of_grids(
 
         feature = _feature(field.kind, index, what, (name, index), runs, findings)
         if feature is not None:
-            yield Sized(feature, Size(1, 1))
+            yield Sized(feature._replace(grid=numbers), Size(1, 1))
 
 
 def _of_sizes(

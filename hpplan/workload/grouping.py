@@ -30,7 +30,7 @@ def grouped(
     have fewer samples.
     """
     replicas = settings.replicas or 1
-    current = MicroBatch(settings, [Rows() for _ in range(replicas)])
+    current = MicroBatch(settings, [Rows(described=settings.described) for _ in range(replicas)])
     for sample in samples:
         if settings.length is not None and sample.length > settings.length:
             problems.append(_too_long(sample, settings.length))
@@ -39,7 +39,7 @@ def grouped(
         current.batches[at].add(sample)
         if size is not None and current.samples == size * replicas:
             yield current
-            current = MicroBatch(settings, [Rows() for _ in range(replicas)])
+            current = MicroBatch(settings, [Rows(described=settings.described) for _ in range(replicas)])
     if current.samples:
         yield current
 
@@ -62,13 +62,13 @@ def packed(
     """
     settings = replace(settings, length=length)
     replicas = settings.replicas or 1
-    rows = _packed_rows(samples, length, problems, multiple)
+    rows = _packed_rows(samples, length, problems, multiple, described=settings.described)
     while batches := list(islice(rows, replicas)):
         yield MicroBatch(settings, batches + [Rows() for _ in range(replicas - len(batches))])
 
 
 def _packed_rows(
-    samples: Iterable[Sample], length: int, problems: list[Diagnostic], multiple: int
+    samples: Iterable[Sample], length: int, problems: list[Diagnostic], multiple: int, *, described: bool
 ) -> Iterator[Rows]:
     packs: list[Rows] = []
     room: list[int] = []
@@ -79,7 +79,7 @@ def _packed_rows(
             continue
         at = next((number for number, left in enumerate(room) if left >= needed), len(packs))
         if at == len(packs):
-            packs.append(Rows())
+            packs.append(Rows(described=described))
             room.append(length)
         pack = packs[at]
         pack.place(sample, 0, length - room[at])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Place
@@ -31,14 +32,18 @@ class WorkloadSettings:
     """Decoder tokens per batch row; None: those of the longest sample."""
     replicas: int | None = None
     """Data-parallel replicas with samples of their own; None: all run the same."""
+    described: bool = False
+    """Whether items say what they are of, and the rows of their inputs."""
 
 
 class Rows:
     """The batch rows of one replica. Items are packed into numbers: a file may have a million of them."""
 
-    def __init__(self) -> None:
-        """Start without samples."""
+    def __init__(self, *, described: bool = False) -> None:
+        """Start without samples; items may be `described`."""
         self._packed: dict[Kind, array[int]] = {"image": array("q"), "video": array("q")}
+        self._about: dict[Kind, list[dict[str, Any]]] = {"image": [], "video": []}
+        self._described = described
         self.samples = 0
         self.length = 0
         """Tokens of the longest sample."""
@@ -54,6 +59,9 @@ class Rows:
     def place(self, sample: Sample, batch_index: int, offset: int) -> None:
         """Put a sample at token `offset` of a batch row."""
         for item in sample.items:
+            if self._described:
+                about = {"input_rows": item.input_rows, "grid": item.grid, "slices": item.slices}
+                self._about[item.kind].append({**about, "sample": sample.sample_id})
             packed = self._packed[item.kind]
             packed.extend((batch_index, len(item.spans)))
             for start, rows in item.spans:
@@ -64,18 +72,23 @@ class Rows:
         self.length = max(self.length, offset + sample.length)
 
     def __iter__(self) -> Iterator[Item]:
+        """Yield the items with numbers from 0; see `numbered`."""
+        return self.numbered(0)
+
+    def numbered(self, item_id: int) -> Iterator[Item]:
         """Yield the items as encoders get them: the images of all samples, then the videos.
 
-        They are numbered in that order; their tokens are where the text has them.
+        They are numbered in that order from `item_id` on; their tokens are where the text has them.
         """
-        item_id = 0
-        for packed in self._packed.values():
-            at = 0
+        for kind, packed in self._packed.items():
+            at = number = 0
             while at < len(packed):
                 batch_index, runs = packed[at], packed[at + 1]
                 numbers = packed[at + 2 : at + 2 + 2 * runs]
                 spans = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-                yield Item(item_id, batch_index, sum(numbers[1::2]), spans)
+                about = self._about[kind][number] if self._described else {}
+                yield Item(item_id, batch_index, sum(numbers[1::2]), spans, **about)
+                number += 1
                 at += 2 + 2 * runs
                 item_id += 1
 
@@ -120,15 +133,17 @@ class MicroBatch:
     def workload(self, place: Place = _MADE) -> Workload:
         """Return the workload, whose items nothing has checked."""
         own = self.settings.replicas is not None
+        # Replicas may share the encoder work, so that no two of their items have one number.
+        firsts = accumulate((rows.items for rows in self.batches), initial=0)
         batches = tuple(
             Batch(
-                tuple(rows),
+                tuple(rows.numbered(first)),
                 None if self.buckets is None else tuple(map(tuple, self.buckets[number])),
                 {},
                 place,
                 tuple(rows.documents) or None if own else None,
             )
-            for number, rows in enumerate(self.batches)
+            for number, (rows, first) in enumerate(zip(self.batches, firsts, strict=False))
         )
         return self._workload(batches, place)
 

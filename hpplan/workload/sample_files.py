@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from hpplan.workload.families.base import Family
-    from hpplan.workload.samples import Sample
+    from hpplan.workload.samples import Sample, Splitting
 
 
 class SampleFiles:
@@ -59,18 +59,22 @@ class SampleFiles:
                 raise InvalidInput(self.problems)
         self.failures.settle()
 
-    def read(self, family: Family, progress: Callable[[int], object]) -> Iterator[Sample]:
+    def read(
+        self, family: Family, progress: Callable[[int], object], splitting: Splitting | None = None
+    ) -> Iterator[Sample]:
         """Yield the samples that have nothing wrong with them; `progress` is called with bytes read."""
         for path in self.paths:
             with self.failures:
-                yield from self._samples_of(path, family, progress)
+                yield from self._samples_of(path, family, progress, splitting)
 
-    def _samples_of(self, path: str, family: Family, progress: Callable[[int], object]) -> Iterator[Sample]:
+    def _samples_of(
+        self, path: str, family: Family, progress: Callable[[int], object], splitting: Splitting | None
+    ) -> Iterator[Sample]:
         before, known, parsed = self.samples + len(self.problems), len(self.problems), 0
         for data in read_samples(path, self.problems, progress):
             parsed += 1
             try:
-                sample = read_sample(data, family)
+                sample = read_sample(data, family, splitting)
             except InvalidInput as error:
                 self.problems += error.diagnostics
                 continue

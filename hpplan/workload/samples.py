@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.documents.limits import LARGEST_NUMBER
@@ -18,7 +19,7 @@ from hpplan.workload.placeholders import (
 from hpplan.workload.sample_codes import PLACEHOLDERS_DO_NOT_MATCH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from hpplan.diagnostics import Place
     from hpplan.documents.json_text.samples import SampleData
@@ -32,6 +33,35 @@ class SampleItem(NamedTuple):
 
     kind: Kind
     spans: tuple[Span, ...]
+    input_rows: int | None = None
+    grid: tuple[int, ...] | None = None
+    slices: tuple[int, int] | None = None
+    """First and stop of the temporal slices that it is, where it is a part of a video."""
+
+    def split(self, slices: int, most_rows: int | None) -> Iterator[SampleItem]:
+        """Yield parts of one temporal slice, or of as many as have `most_rows` rows."""
+        each = sum(rows for _, rows in self.spans) // slices
+        together = 1 if most_rows is None else max(1, most_rows // each)
+        inputs = None if self.input_rows is None else self.input_rows // slices
+        for first in range(0, slices, together):
+            stop = min(first + together, slices)
+            yield SampleItem(
+                self.kind,
+                tuple(_cut(self.spans, first * each, stop * each)),
+                None if inputs is None else inputs * (stop - first),
+                self.grid,
+                (first, stop),
+            )
+
+
+def _cut(spans: Sequence[Span], start: int, stop: int) -> Iterator[Span]:
+    """Yield the spans of rows `[start, stop)`."""
+    row = 0
+    for token, rows in spans:
+        low, high = max(start, row), min(stop, row + rows)
+        if low < high:
+            yield token + low - row, high - low
+        row += rows
 
 
 class Sample(NamedTuple):
@@ -41,9 +71,18 @@ class Sample(NamedTuple):
     place: Place
     length: int
     items: tuple[SampleItem, ...]
+    sample_id: str | int
+    """Its `id`, else its number in the file."""
 
 
-def read_sample(sample: SampleData, family: Family) -> Sample:
+@dataclass(frozen=True)
+class Splitting:
+    """That videos are split into items of one temporal slice, or of as many as have `most_rows` rows."""
+
+    most_rows: int | None = None
+
+
+def read_sample(sample: SampleData, family: Family, splitting: Splitting | None = None) -> Sample:
     """Read one sample of a batch file; raise InvalidInput with everything that is wrong with it."""
     findings = Findings(sample)
     sized = features_of(sample, family, findings)
@@ -66,8 +105,35 @@ def read_sample(sample: SampleData, family: Family) -> Sample:
                 findings.malformed(f"there are more tokens than {most}", "text_tokens")
     if findings:
         raise InvalidInput(findings.located())
-    items = tuple(SampleItem(feature.kind, own) for feature, own in zip(features, spans, strict=True))
-    return Sample(findings.name, sample.place, length, items)
+    given = sample.data.get("id")
+    sample_id = given if isinstance(given, (str, int)) else sample.number
+    items = tuple(_items(sized, spans, family, splitting, findings))
+    if findings:
+        raise InvalidInput(findings.located())
+    return Sample(findings.name, sample.place, length, items, sample_id)
+
+
+def _items(
+    sized: Sequence[Sized],
+    spans: Sequence[tuple[Span, ...]],
+    family: Family,
+    splitting: Splitting | None,
+    findings: Findings,
+) -> Iterator[SampleItem]:
+    for (feature, size), own in zip(sized, spans, strict=True):
+        given = feature.grid or size
+        item = SampleItem(
+            feature.kind, own, family.input_rows(feature.kind, feature.runs, given), feature.grid
+        )
+        if splitting is None or feature.kind != "video":
+            yield item
+            continue
+        try:
+            slices = family.slices(feature.runs, given)
+        except ValueError as error:
+            findings.unusable(f"videos cannot be split: {error}", *feature.path)
+            continue
+        yield from item.split(slices, splitting.most_rows)
 
 
 def _tokens(sample: SampleData, findings: Findings) -> list[int] | None:

@@ -8,6 +8,7 @@ from hpplan.diagnostics import Diagnostic
 from hpplan.shapes.findings import Checker, Codes, ignored, one_of_names
 from hpplan.shapes.shape import (
     FLAG,
+    TEXT,
     Field,
     Shape,
     count,
@@ -90,6 +91,9 @@ ITEM = Shape(
         told(count(1), greater_than_equal=_below_one),
         "Rows of the item's inputs, as patches of pixels, which travel where replicas share encoder work.",
     ),
+    Field("sample", one_of(TEXT, count(0), belongs="a name or a number"), "The sample that it is of."),
+    Field("grid", _NUMBERS, "Its grid, as the processor gives it."),
+    Field("slices", _NUMBERS, "First and stop of the temporal slices that it is, a part of a video."),
     unknown="told",
 )
 FURTHER_ITEM_FIELDS = tuple(field for field in ITEM.fields if not field.required and field.get is None)

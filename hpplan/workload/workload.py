@@ -40,6 +40,12 @@ class Item(NamedTuple):
     """Rows of its inputs, as patches of pixels; None: not known."""
     replica: int = 0
     """The replica whose tokens these are, counted within its pool."""
+    sample: str | int | None = None
+    """The sample that it is of."""
+    grid: tuple[int, ...] | None = None
+    """As its processor gives it."""
+    slices: tuple[int, int] | None = None
+    """First and stop of the temporal slices of a video that it is."""
 
     @property
     def first_token(self) -> int:

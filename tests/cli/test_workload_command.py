@@ -254,7 +254,7 @@ def test_replicas(hpplan: Runner, batch: str) -> None:
     result = hpplan("workload", batch, *CUSTOM, "--mesh", "dp=3,cp=2", "--micro-batch", "1", "--replicas")
     found = yaml.safe_load(result.stdout)
     assert [len(one["items"]) for one in found["replicas"]] == [1, 2, 0]
-    assert [one["buckets"] for one in found["replicas"]] == [[[0], []], [[0], [1]], [[], []]]
+    assert [one["buckets"] for one in found["replicas"]] == [[[0], []], [[1], [2]], [[], []]]
 
 
 def test_what_it_writes_can_be_routed(hpplan: Runner, batch: str, tmp_path: Path) -> None:
@@ -377,7 +377,7 @@ def micro_batch(items: int, *, replicas: int | None = None, buckets: bool = Fals
     """Return a micro-batch of one sample with so many images, every third of them in two runs."""
     place: Any = None
     spans = [((4 * n, 1), (4 * n + 2, 1)) if n % 3 == 0 else ((4 * n, 2),) for n in range(items)]
-    sample = Sample("s", place, 4 * items + 1, tuple(SampleItem("image", one) for one in spans))
+    sample = Sample("s", place, 4 * items + 1, tuple(SampleItem("image", one) for one in spans), "s")
     batches = [Rows() for _ in range(replicas or 1)]
     for rows in batches:
         rows.add(sample)

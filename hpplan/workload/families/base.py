@@ -91,6 +91,27 @@ class Family:
         """Return the rows of an image or video of a size in pixels, as the processor resizes it."""
         raise NotImplementedError
 
+    @property
+    def input_width(self) -> int | None:
+        """Columns of a row of the encoder's inputs, None where that is not known."""
+        return None
+
+    def input_rows(self, kind: Kind, runs: Runs, given: tuple[int, ...] | Size) -> int | None:
+        """Return the rows of an item's inputs, as `pixel_values` has them; None where that is not known.
+
+        `given` is the grid, or the size, that gave the `runs`.
+        """
+        del kind, runs, given
+        return None
+
+    def slices(self, runs: Runs, given: tuple[int, ...] | Size) -> int:
+        """Return into how many parts of equal rows a video can be cut that are encoded apart, exactly.
+
+        Raises ValueError, with the reason, where the family's encoder is not known to keep them apart.
+        """
+        del runs, given
+        raise ValueError(f"{self.name} is not known to encode the frames of a video apart")
+
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Return how many tokens of markup stand before and after run number `run` of `runs`.
 

@@ -72,6 +72,16 @@ class InternVL(Family):
                 best, nearest = (columns, rows), difference
         return best
 
+    @property
+    def input_width(self) -> int:
+        """Three colours of a tile."""
+        return 3 * self.tile_pixels**2
+
+    def input_rows(self, kind: Kind, runs: Runs, given: tuple[int, ...] | Size) -> int:
+        """Count tiles."""
+        del kind, given
+        return sum(runs) // self.tile_rows
+
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Count `<img>` and `</img>`; in a video also `Frame12: ` before, and a line break between frames."""
         del size

@@ -66,6 +66,23 @@ class KimiK25(Family):
         chunks = -(-size.frames // self.temporal_patch) if kind == "video" else 1
         return (height * width,) * chunks
 
+    @property
+    def input_width(self) -> int:
+        """Three colours of a patch."""
+        return 3 * self.patch_size**2
+
+    def input_rows(self, kind: Kind, runs: Runs, given: tuple[int, ...] | Size) -> int:
+        """Count patches, of each frame of a chunk."""
+        patches = runs[0] * self.merge_size**2
+        if kind == "image":
+            return patches
+        return patches * (given.frames if isinstance(given, Size) else given[0])
+
+    def slices(self, runs: Runs, given: tuple[int, ...] | Size) -> int:
+        """Refuse: the encoder takes the mean over the frames of a chunk, and chunks are items already."""
+        del runs, given
+        raise ValueError(f"{self.name} mixes the frames of a chunk, and its chunks are items already")
+
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Count `<|media_begin|>`, `image` and `<|media_content|>` before, `<|media_end|>` after.
 

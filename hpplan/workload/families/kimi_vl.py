@@ -52,6 +52,16 @@ class KimiVL(Family):
             )
         return self.from_grid(kind, tuple(-(-side // step) * self.merge_size for side in (height, width)))
 
+    @property
+    def input_width(self) -> int:
+        """Three colours of a patch."""
+        return 3 * self.patch_size**2
+
+    def input_rows(self, kind: Kind, runs: Runs, given: tuple[int, ...] | Size) -> int:
+        """Count patches: `merge_size` x `merge_size` of them become a row."""
+        del kind, given
+        return sum(runs) * self.merge_size**2
+
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Count `<|media_start|>`, `image` and `<|media_content|>` before, `<|media_end|>` after."""
         del kind, run, runs, size

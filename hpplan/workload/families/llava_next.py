@@ -71,6 +71,18 @@ class LlavaNext(Family):
             columns -= (columns - used) // 2 * 2
         return (side * side + lines * columns + lines,)
 
+    @property
+    def input_width(self) -> int:
+        """Three colours of a view."""
+        return 3 * self.view_pixels**2
+
+    def input_rows(self, kind: Kind, runs: Runs, given: tuple[int, ...] | Size) -> int:
+        """Count views: the whole image, and those of the canvas."""
+        del kind, runs
+        size = given if isinstance(given, Size) else Size(given[1], given[0])
+        height, width = self.canvas(size)
+        return 1 + height * width // self.view_pixels**2
+
     def canvas(self, size: Size) -> tuple[int, int]:
         """Return the height and width of the canvas that keeps most of the image and wastes least."""
         best = (0, 0)

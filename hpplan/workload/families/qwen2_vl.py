@@ -66,6 +66,22 @@ class Qwen2VL(Family):
         )
         return smart_resize(size.height, size.width, self.patch_size * self.merge_size, *bounds)
 
+    @property
+    def input_width(self) -> int:
+        """Three colours of a patch of `temporal_patch` frames."""
+        return 3 * self.temporal_patch * self.patch_size**2
+
+    def input_rows(self, kind: Kind, runs: Runs, given: tuple[int, ...] | Size) -> int:
+        """Count patches: `merge_size` x `merge_size` of them become a row."""
+        del kind, given
+        return sum(runs) * self.merge_size**2
+
+    def slices(self, runs: Runs, given: tuple[int, ...] | Size) -> int:
+        """Count temporal patches: attention stays inside each, as `cu_seqlens` has h x w for each of t."""
+        del runs
+        frames = given.frames if isinstance(given, Size) else given[0] * self.temporal_patch
+        return padded_frames(frames, self.temporal_patch) // self.temporal_patch
+
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Count `<|vision_start|>` (151652) before and `<|vision_end|>` (151653) after."""
         del kind, run, runs, size
