@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.documents.steps import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
+from hpplan.documents.tokens import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hpplan.diagnostics import Path
-    from hpplan.documents.steps import Steps
+    from hpplan.documents.tokens import Tokens
 
 
 class _Wanted:
@@ -40,8 +40,8 @@ def find(text: str, format_name: str, wanted: Iterable[tuple[Path, bool]]) -> li
     if format_name == "toml":
         from hpplan.documents.toml_positions import toml_positions
 
-        found = toml_positions(text)
-        return [_nearest(found, path, on_key=on_key) for path, on_key in wanted]
+        positions = toml_positions(text)
+        return [_nearest(positions, path, on_key=on_key) for path, on_key in wanted]
     top = _Wanted(None)
     missing = 1
     asked: list[tuple[_Wanted, bool]] = []
@@ -57,24 +57,24 @@ def find(text: str, format_name: str, wanted: Iterable[tuple[Path, bool]]) -> li
             node = child
         asked.append((node, on_key))
     if format_name == "json":
-        from hpplan.documents.json_text.steps import json_steps
+        from hpplan.documents.json_text.tokens import json_tokens
 
-        _walk(json_steps(text), top, missing)
+        _walk(json_tokens(text), top, missing)
     else:
-        from hpplan.documents.yaml_text.steps import yaml_steps
+        from hpplan.documents.yaml_text.tokens import yaml_tokens
 
-        _walk(yaml_steps(text), top, missing)
+        _walk(yaml_tokens(text), top, missing)
     return [node.index(on_key=on_key) for node, on_key in asked]
 
 
-def _nearest(found: Mapping[Path, tuple[int, int]], path: Path, *, on_key: bool) -> int:
-    while path not in found:
+def _nearest(positions: Mapping[Path, tuple[int, int]], path: Path, *, on_key: bool) -> int:
+    while path not in positions:
         path, on_key = path[:-1], True
-    key, value = found[path]
+    key, value = positions[path]
     return key if on_key else value
 
 
-def _walk(steps: Steps, top: _Wanted, missing: int) -> None:
+def _walk(tokens: Tokens, top: _Wanted, missing: int) -> None:
     """Fill in the indices up to the last of `missing` ones, passing over what holds none.
 
     The first of several equal keys counts.
@@ -83,22 +83,22 @@ def _walk(steps: Steps, top: _Wanted, missing: int) -> None:
     pass_over: bool | None = None
     try:
         while missing:
-            step, index, text = steps.send(pass_over)
+            kind, index, text = tokens.send(pass_over)
             pass_over = False
-            if step == CLOSE:
+            if kind == CLOSE:
                 open_nodes.pop()
                 continue
             parent = open_nodes[-1] if open_nodes else None
             if parent is not None and parent.expects_key:
-                pass_over = not parent.take_key(step, index, text)
+                pass_over = not parent.take_key(kind, index, text)
                 continue
             node = top if parent is None else parent.take_value()
             if node is not None:
                 node.value = index
                 missing -= 1
-            if step in {MAPPING, SEQUENCE}:
+            if kind in {MAPPING, SEQUENCE}:
                 if node is not None and node.below is not None:
-                    open_nodes.append(_Open(node.below, is_mapping=step == MAPPING))
+                    open_nodes.append(_Open(node.below, is_mapping=kind == MAPPING))
                 else:
                     pass_over = True
     except StopIteration:
@@ -117,9 +117,9 @@ class _Open:
         self.member: _Wanted | None = None  # what the next value of a mapping belongs to
         self.count = 0
 
-    def take_key(self, step: str, index: int, text: str | None) -> bool:
+    def take_key(self, kind: str, index: int, text: str | None) -> bool:
         """Return whether the walk is to go into the value, or at least to look at it."""
-        if step == SCALAR:
+        if kind == SCALAR:
             member = self.below.get(text) if text is not None else None
             if member is None or member.key is not None:
                 return False
@@ -127,7 +127,7 @@ class _Open:
             self.member = member
             self.expects_key = False
             return True
-        if step == MERGE:
+        if kind == MERGE:
             # Until a key of its own turns up, what is merged is where `<<` is.
             for child in self.below.values():
                 if child.value is None:

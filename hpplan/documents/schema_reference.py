@@ -30,7 +30,7 @@ def moved_header(header: str, source: str, target: str | None) -> str:
     >>> moved_header("# yaml-language-server: $schema=../plan.json", "a/plan.yaml", "b/c/plan.yaml")
     '# yaml-language-server: $schema=../../plan.json'
     """
-    return _COMMENT.sub(lambda found: found[1] + _moved(found[2], source, target), header)
+    return _COMMENT.sub(lambda match: match[1] + _moved(match[2], source, target), header)
 
 
 def moved_fields(data: Mapping[str, Data], source: str, target: str | None) -> dict[str, Data]:

@@ -64,8 +64,8 @@ class Source:
     @cached_property
     def header(self) -> str:
         """The comments before the first line of a YAML document, with one empty line between paragraphs."""
-        found = _HEADER.match(self.text) if self.format == "yaml" else None
-        lines = _LINE_BREAK.split(found.group()) if found is not None else []
+        match = _HEADER.match(self.text) if self.format == "yaml" else None
+        lines = _LINE_BREAK.split(match.group()) if match is not None else []
         paragraphs = (
             "".join(f"{line}\n" for line in group)
             for is_comment, group in groupby((line.strip() for line in lines), key=bool)
@@ -80,13 +80,13 @@ class Source:
             return False
         from hpplan.documents.yaml_text.comments import has_comment
 
-        found = _HEADER.match(self.text)
-        return has_comment(self.text, found.end() if found is not None else 0)
+        match = _HEADER.match(self.text)
+        return has_comment(self.text, match.end() if match is not None else 0)
 
     @cached_property
     def _line_starts(self) -> list[int]:
         if "\r" in self.text:
-            return [0, *(found.end() for found in _LINE_BREAK.finditer(self.text))]
+            return [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
         # Several times faster, and positions in a large JSON text are mostly this.
         return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))[:-1]
 
@@ -126,8 +126,8 @@ class Source:
             from hpplan.documents.locate import find
 
             with collector_paused():
-                found = find(self.text, self.format, [(place.path, place.on_key) for place in wanted])
-                for place, index in zip(wanted, found, strict=True):
+                indices = find(self.text, self.format, [(place.path, place.on_key) for place in wanted])
+                for place, index in zip(wanted, indices, strict=True):
                     known[place] = self._located[place] = self.position(index)
         return known
 
@@ -157,14 +157,14 @@ class Sources:
         by_document: dict[str, list[Place]] = {}
         for place in places:
             by_document.setdefault(place.document, []).append(place)
-        found: dict[Place, Position] = {}
+        positions: dict[Place, Position] = {}
         for name, group in by_document.items():
             source = self._sources.get(name)
             if source is None:
-                found.update((place, place.position or (1, 1)) for place in group)
+                positions.update((place, place.position or (1, 1)) for place in group)
             else:
-                found.update(source.locate(group))
-        return found
+                positions.update(source.locate(group))
+        return positions
 
     def resolve(self, diagnostics: Iterable[Diagnostic]) -> list[tuple[Diagnostic, Position]]:
         """Return the findings with their positions, sorted by document, line, column, code and message."""

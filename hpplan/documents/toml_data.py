@@ -41,9 +41,9 @@ def parse_toml(raw: bytes, name: str, sources: Sources) -> dict[str, Data]:
         raise InvalidInput([_syntax(name, "lists are nested too deep", (1, 1))]) from None
     except ValueError as error:  # TOML's own, and the interpreter's about numbers of thousands of digits
         message = str(error)
-        found = _WHERE.search(message)
+        match = _WHERE.search(message)
         end = source.position(len(source.text.rstrip()))
-        at = (int(found[1]), int(found[2])) if found is not None and found[1] else end
+        at = (int(match[1]), int(match[2])) if match is not None and match[1] else end
         said = _WHERE.sub("", message).split(";")[0]
         raise InvalidInput([_syntax(name, said[:1].lower() + said[1:], at)]) from None
     return data

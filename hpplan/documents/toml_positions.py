@@ -28,23 +28,21 @@ def toml_positions(text: str) -> dict[Path, tuple[int, int]]:
     """Return where the key and the value of each node of a TOML text are, by path."""
     walk = _Walk(text)
     walk.document()
-    return walk.found
+    return walk.positions
 
 
 class _Walk:
     """A walk over a text that is known to be TOML; it looks at no more than where things are."""
 
     def __init__(self, text: str) -> None:
-        self.found: dict[Path, tuple[int, int]] = {(): (0, 0)}
+        self.positions: dict[Path, tuple[int, int]] = {(): (0, 0)}
         self._tokens = self._scan(text)
         self._next = next(self._tokens, None)
         self._counts: dict[Path, int] = {}
 
     @staticmethod
     def _scan(text: str) -> Iterator[_Token]:
-        return (
-            _Token(one.group(), one.start()) for one in _TOKEN.finditer(text) if one.lastgroup is not None
-        )
+        return (_Token(match.group(), match.start()) for match in _TOKEN.finditer(text) if match.lastgroup)
 
     def _take(self) -> _Token:
         token, self._next = self._next, next(self._tokens, None)
@@ -73,12 +71,12 @@ class _Walk:
         path: Path = ()
         for token in self._keys("]"):
             path = (*self._resolved(path), _key(token.text))
-            self.found.setdefault(path, (token.start, token.start))
+            self.positions.setdefault(path, (token.start, token.start))
         while self._sees("]"):
             self._take()
         if is_list:
             self._counts[path] = self._counts.get(path, -1) + 1
-            self.found[self._resolved(path)] = (start, start)
+            self.positions[self._resolved(path)] = (start, start)
         return self._resolved(path)
 
     def _resolved(self, path: Path) -> Path:
@@ -95,11 +93,11 @@ class _Walk:
         path = table
         for token in self._keys("="):
             path = (*path, _key(token.text))
-            self.found.setdefault(path, (token.start, token.start))
+            self.positions.setdefault(path, (token.start, token.start))
         self._take()
-        key = self.found[path][0]
+        key = self.positions[path][0]
         assert self._next is not None
-        self.found[path] = (key, self._next.start)
+        self.positions[path] = (key, self._next.start)
         self._value(path)
 
     def _value(self, path: Path) -> None:
@@ -118,7 +116,7 @@ class _Walk:
             else:
                 assert self._next is not None
                 below: Path = (*path, number)
-                self.found[below] = (self._next.start, self._next.start)
+                self.positions[below] = (self._next.start, self._next.start)
                 self._value(below)
                 number += 1
         self._take()

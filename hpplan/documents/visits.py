@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import DUPLICATE_KEY
-from hpplan.documents.steps import CLOSE, MAPPING, SEQUENCE
+from hpplan.documents.tokens import CLOSE, MAPPING, SEQUENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hpplan.diagnostics import Path
     from hpplan.documents.source import Source
-    from hpplan.documents.steps import Steps
+    from hpplan.documents.tokens import Tokens
 
 
 class Visit(NamedTuple):
@@ -41,14 +41,14 @@ class Visit(NamedTuple):
         return Diagnostic(DUPLICATE_KEY, message, place, related=(first,))
 
 
-def visits(steps: Steps) -> Iterator[Visit]:
+def visits(tokens: Tokens) -> Iterator[Visit]:
     """Yield what a walk meets."""
     open_nodes: list[_Open] = []
-    for kind, index, text in steps:
+    for kind, index, text in tokens:
         if kind == CLOSE:
             open_nodes.pop()
             continue
-        first = open_nodes[-1].step(kind, index, text) if open_nodes else None
+        first = open_nodes[-1].take(kind, index, text) if open_nodes else None
         yield Visit(kind, index, text, tuple(node.key for node in open_nodes), first)
         if kind in {MAPPING, SEQUENCE}:
             open_nodes.append(_Open(is_mapping=kind == MAPPING))
@@ -62,8 +62,8 @@ class _Open:
         self._firsts: dict[tuple[str, str | None], int] = {}
         self._is_mapping = self._expects_key = is_mapping
 
-    def step(self, kind: str, index: int, text: str | None) -> int | None:
-        """Go on by one step; return where the first key like this one is, if this is a key."""
+    def take(self, kind: str, index: int, text: str | None) -> int | None:
+        """Go on to the next node; return where the first key like this one is, if this is a key."""
         if not self._is_mapping:
             self.key = int(self.key) + 1
             return None

@@ -116,16 +116,16 @@ class _Order:
     def __init__(self, patterns: KeyOrder) -> None:
         self.fields = patterns.get((), ())
         longer = [pattern for pattern in patterns if pattern]
-        self.other = self._step(patterns, longer, {"*"}) if patterns else self
+        self.other = self._chosen(patterns, longer, {"*"}) if patterns else self
         self.named = {
-            pattern[0]: self._step(patterns, longer, {pattern[0], "*"})
+            pattern[0]: self._chosen(patterns, longer, {pattern[0], "*"})
             for pattern in longer
             if pattern[0] != "*"
         }
         self.known: dict[tuple[str, ...], list[str]] = {}
 
     @staticmethod
-    def _step(patterns: KeyOrder, longer: list[tuple[str, ...]], first: set[str]) -> _Order:
+    def _chosen(patterns: KeyOrder, longer: list[tuple[str, ...]], first: set[str]) -> _Order:
         # The pattern that names the key comes last, so that its fields win over those of `*`.
         chosen = sorted(
             (pattern for pattern in longer if pattern[0] in first), key=lambda pattern: pattern[0] != "*"

@@ -58,10 +58,10 @@ def _of_another_group(acl: bytes) -> bytes:
 
 
 def _extended(file: str | int) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    attributes: dict[str, bytes] = {}
     if hasattr(os, "listxattr"):
         with suppress(OSError):
             for name in os.listxattr(file):
                 with suppress(OSError):
-                    found[name] = os.getxattr(file, name)
-    return found
+                    attributes[name] = os.getxattr(file, name)
+    return attributes

@@ -95,26 +95,27 @@ def _replace(
             _make_folder(folder, unused)
         for path, content in contents:
             with _named(path):
-                one = _replacement(path)
-                if one is None:
+                replacement = _replacement(path)
+                if replacement is None:
                     direct.append((path, content))
-                elif one.target in replacements:
-                    _check_twin(one, replacements[one.target], content)
-                elif one.status is not None and _is_same(one.target, content):
+                elif replacement.target in replacements:
+                    _check_twin(replacement, replacements[replacement.target], content)
+                elif replacement.status is not None and _is_same(replacement.target, content):
                     changed.append(False)
                     continue
                 else:
-                    replacements[one.target] = one
-                    _write_temporary(one, content, unused, signals)
+                    replacements[replacement.target] = replacement
+                    _write_temporary(replacement, content, unused, signals)
                 changed.append(True)
         with signals.waiting():
             for path, content in direct:
                 with _named(path):
                     _write_directly(path, content)
         _put(list(replacements.values()), unused)
-    for one in replacements.values():
-        if note is not None and one.status is not None and one.status.st_nlink > 1:
-            note(f"{one.path}: was one of {one.status.st_nlink} hard links, and is a file of its own now")
+    for replacement in replacements.values():
+        links = 1 if replacement.status is None else replacement.status.st_nlink
+        if note is not None and links > 1:
+            note(f"{replacement.path}: was one of {links} hard links, and is a file of its own now")
     return changed
 
 
@@ -144,10 +145,10 @@ def _replacement(path: str) -> _Replacement | None:
     return _Replacement(path, target, status)
 
 
-def _check_twin(one: _Replacement, twin: _Replacement, content: BinaryIO) -> None:
+def _check_twin(replacement: _Replacement, twin: _Replacement, content: BinaryIO) -> None:
     """Refuse another content for a file that gets one already, by another path."""
     if not _is_same(twin.temporary, content):
-        raise UnusableRequest(f"Cannot write {one.path}: it is the same file as {twin.path}.")
+        raise UnusableRequest(f"Cannot write {replacement.path}: it is the same file as {twin.path}.")
 
 
 def _is_same(path: str, content: BinaryIO) -> bool:
@@ -161,13 +162,13 @@ def _is_same(path: str, content: BinaryIO) -> bool:
 
 
 def _write_temporary(
-    one: _Replacement, content: BinaryIO, unused: contextlib.ExitStack, signals: Postponed
+    replacement: _Replacement, content: BinaryIO, unused: contextlib.ExitStack, signals: Postponed
 ) -> None:
-    one.temporary = _new_name(one, unused)
-    descriptor = os.open(one.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    replacement.temporary = _new_name(replacement, unused)
+    descriptor = os.open(replacement.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     with open(descriptor, "wb") as stream:
-        if one.status is not None:
-            keep_attributes(descriptor, one.target, one.status)
+        if replacement.status is not None:
+            keep_attributes(descriptor, replacement.target, replacement.status)
         for piece in _pieces(content):
             signals.check()
             stream.write(piece)
@@ -176,9 +177,9 @@ def _write_temporary(
     signals.check()
 
 
-def _new_name(one: _Replacement, unused: contextlib.ExitStack) -> str:
+def _new_name(replacement: _Replacement, unused: contextlib.ExitStack) -> str:
     """Return a name in the folder of a file, under which nothing is left once `unused` ends."""
-    name = os.path.join(os.path.dirname(one.target), f".hpplan-{os.urandom(8).hex()}.tmp")
+    name = os.path.join(os.path.dirname(replacement.target), f".hpplan-{os.urandom(8).hex()}.tmp")
     unused.callback(_remove, name)
     return name
 
@@ -186,37 +187,37 @@ def _new_name(one: _Replacement, unused: contextlib.ExitStack) -> str:
 def _put(replacements: list[_Replacement], unused: contextlib.ExitStack) -> None:
     """Put the new content of all files in its place, or of none."""
     with contextlib.ExitStack() as back:
-        for one in replacements if len(replacements) > 1 else ():
-            if one.status is not None:
-                with _named(one.path):
-                    one.kept = _new_name(one, unused)
-                    _keep(one)
-        for one in replacements:
-            with _named(one.path):
-                os.replace(one.temporary, one.target)
-            back.callback(_put_back, one)
+        for replacement in replacements if len(replacements) > 1 else ():
+            if replacement.status is not None:
+                with _named(replacement.path):
+                    replacement.kept = _new_name(replacement, unused)
+                    _keep(replacement)
+        for replacement in replacements:
+            with _named(replacement.path):
+                os.replace(replacement.temporary, replacement.target)
+            back.callback(_put_back, replacement)
         back.pop_all()
-    for folder in {os.path.dirname(one.target) for one in replacements}:
+    for folder in {os.path.dirname(replacement.target) for replacement in replacements}:
         _sync_folder(folder)
 
 
-def _keep(one: _Replacement) -> None:
+def _keep(replacement: _Replacement) -> None:
     try:
-        os.link(one.target, one.kept)
+        os.link(replacement.target, replacement.kept)
     except OSError:
         # Some file systems have no hard links, and some files must not get any.
-        assert one.status is not None
-        with open(one.target, "rb") as old, open(one.kept, "xb") as copy:
-            keep_attributes(copy.fileno(), one.target, one.status)
+        assert replacement.status is not None
+        with open(replacement.target, "rb") as old, open(replacement.kept, "xb") as copy:
+            keep_attributes(copy.fileno(), replacement.target, replacement.status)
             copy.writelines(_pieces(old))
 
 
-def _put_back(one: _Replacement) -> None:
-    with _named(one.path, "put back"):
-        if one.kept:
-            os.replace(one.kept, one.target)
+def _put_back(replacement: _Replacement) -> None:
+    with _named(replacement.path, "put back"):
+        if replacement.kept:
+            os.replace(replacement.kept, replacement.target)
         else:
-            os.unlink(one.target)
+            os.unlink(replacement.target)
 
 
 def _make_folder(path: str, unused: contextlib.ExitStack) -> None:

@@ -48,10 +48,10 @@ def named(arguments: Iterable[str]) -> list[str]:
 
 def distinct(paths: Iterable[str]) -> list[str]:
     """Return each file once, by the first of its names."""
-    found: dict[str, str] = {}
+    first_names: dict[str, str] = {}
     for path in paths:
-        found.setdefault(path if path == STDIN else os.path.realpath(path), path)
-    return list(found.values())
+        first_names.setdefault(path if path == STDIN else os.path.realpath(path), path)
+    return list(first_names.values())
 
 
 def files_in(folder: str, endings: tuple[str, ...] = DOCUMENTS) -> list[str]:
@@ -64,12 +64,12 @@ def files_in(folder: str, endings: tuple[str, ...] = DOCUMENTS) -> list[str]:
     def fail(error: OSError) -> None:
         raise unreadable(str(error.filename), error)
 
-    found: list[str] = []
+    files: list[str] = []
     for where, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths = (os.path.join(where, name) for name in names if not name.startswith("."))
-        found += (path for path in paths if path.endswith(endings) and os.path.isfile(path))
+        files += (path for path in paths if path.endswith(endings) and os.path.isfile(path))
     top = os.path.join(folder, "")
     # `.` is how people name the folder they are in, and not how they name the files there.
-    shown = (path.removeprefix(top) if folder == os.curdir else path for path in found)
+    shown = (path.removeprefix(top) if folder == os.curdir else path for path in files)
     return sorted(shown, key=natural_key)

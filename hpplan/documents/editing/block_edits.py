@@ -104,10 +104,10 @@ def _behind(page: Page, members: list[Member], index: int, column: int) -> int:
     """Return where a new member goes: behind a member and the comments that stand deeper."""
     least = column if index == len(members) - 1 else column + 1
     behind = at = _line_end(page, members[index])[1]
-    while (found := _BLANK_OR_COMMENT.match(page.text, at)) is not None:
-        at = found.end()
-        if found.group(2):
-            if len(found.group(1)) < least:
+    while (match := _BLANK_OR_COMMENT.match(page.text, at)) is not None:
+        at = match.end()
+        if match.group(2):
+            if len(match.group(1)) < least:
                 break
             behind = at
     return behind
@@ -128,7 +128,7 @@ def _line_end(page: Page, member: Member) -> tuple[int, int]:
 
 def _lead(page: Page, member: Member) -> int | None:
     """Return the index behind the `:` of a member, and behind the anchor and tag that may follow it."""
-    found = _COLON.match(page.text, member.key_end)
-    if found is None or member.node is None:
+    match = _COLON.match(page.text, member.key_end)
+    if match is None or member.node is None:
         return None
-    return found.end() if member.node.wide == member.node.start else member.node.wide
+    return match.end() if member.node.wide == member.node.start else member.node.wide

@@ -15,7 +15,7 @@ from hpplan.documents.editing.yaml_nodes import YamlNodes
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import BOM
 from hpplan.documents.spelling import unwritable
-from hpplan.documents.steps import SEQUENCE
+from hpplan.documents.tokens import SEQUENCE
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _reads_as(text: str, source: Source, data: Data) -> bool:
     except UnicodeEncodeError:
         raise unwritable() from None
     try:
-        found = parse_document(raw, source.name)
+        document = parse_document(raw, source.name)
     except InvalidInput:
         return False
-    return source.format in {"yaml", found.source.format} and same(found.data, data)
+    return source.format in {"yaml", document.source.format} and same(document.data, data)

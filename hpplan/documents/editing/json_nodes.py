@@ -7,8 +7,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # the stubs l
 from typing import TYPE_CHECKING
 
 from hpplan.documents.editing.nodes import ABSENT, Member, Node
-from hpplan.documents.json_text.steps import end_of_node
-from hpplan.documents.steps import MAPPING, SCALAR, SEQUENCE
+from hpplan.documents.json_text.tokens import end_of_node
+from hpplan.documents.tokens import MAPPING, SCALAR, SEQUENCE
 
 if TYPE_CHECKING:
     from hpplan.documents.scalars import Data
@@ -64,5 +64,5 @@ class JsonNodes:
         return member
 
     def _behind(self, pattern: re.Pattern[str], index: int) -> int:
-        found = pattern.match(self._text, index)
-        return found.end() if found is not None else index
+        match = pattern.match(self._text, index)
+        return match.end() if match is not None else index

@@ -37,8 +37,8 @@ class Page:
 
     def __init__(self, source: Source, key_order: KeyOrder) -> None:
         """Take the text as it is."""
-        found = _BREAK.search(source.text)
-        self.line_break = found.group() if found is not None else "\n"
+        match = _BREAK.search(source.text)
+        self.line_break = match.group() if match is not None else "\n"
         self._lacks_break = not source.text.endswith(("\n", "\r"))
         self.text = source.text + self.line_break if self._lacks_break else source.text
         self._source = source
@@ -57,8 +57,8 @@ class Page:
         first = members[0]
         self._unit = self.margin(first.start)
         if self.is_json and self._unit is None:
-            found = _COLON.match(self.text, first.key_end)
-            self._colon = found.group() if found is not None else self._colon
+            match = _COLON.match(self.text, first.key_end)
+            self._colon = match.group() if match is not None else self._colon
             self._comma = self.text[first.end : members[1].start] if len(members) > 1 else self._comma
 
     def changed(self, edits: Iterable[Edit]) -> str:
@@ -84,18 +84,18 @@ class Page:
 
     def indentation(self, index: int) -> str | None:
         """Return the blanks that a character's line starts with, if members stand in lines of their own."""
-        found = None if self._unit is None else _BLANKS.match(self.text, self.line_start(index))
-        return None if found is None else found.group()
+        match = None if self._unit is None else _BLANKS.match(self.text, self.line_start(index))
+        return None if match is None else match.group()
 
     def tail(self, index: int) -> tuple[int, int] | None:
         """Return where the line ends and the next one starts, if nothing but a comment comes before."""
-        found = _TAIL.match(self.text, index)
-        return None if found is None else (found.end(), found.end(1))
+        match = _TAIL.match(self.text, index)
+        return None if match is None else (match.end(), match.end(1))
 
     def skipped(self, index: int) -> int:
         """Return the index behind blanks, line breaks and comments."""
-        found = _SKIPPED.match(self.text, index)
-        return found.end() if found is not None else index
+        match = _SKIPPED.match(self.text, index)
+        return match.end() if match is not None else index
 
     def pair(self, path: Path, value: Data, margin: str | None) -> str:
         """Spell the member of a mapping in flow style that is at a path; see `flow`."""

@@ -9,7 +9,7 @@ from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEv
 
 from hpplan.documents.editing.nodes import ABSENT, ALIAS, MERGED, Member, Node
 from hpplan.documents.scalars import PlainScalars
-from hpplan.documents.steps import MAPPING, SCALAR, SEQUENCE
+from hpplan.documents.tokens import MAPPING, SCALAR, SEQUENCE
 from hpplan.documents.yaml_text.parser import open_parser
 from hpplan.documents.yaml_text.tags import tagged_scalar
 
@@ -64,8 +64,8 @@ class YamlNodes:
         node.flow = event.flow_style
         node.wide = event.end_mark.index
         if not node.flow:
-            found = _PROPERTIES.match(self._text, start)
-            node.wide = found.end() if found is not None else start
+            match = _PROPERTIES.match(self._text, start)
+            node.wide = match.end() if match is not None else start
         if kind is MappingStartEvent:
             node.kind = MAPPING
         if not self._whole and not node.differs:

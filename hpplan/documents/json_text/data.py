@@ -16,9 +16,9 @@ from hpplan.documents.codes import (
     UNPAIRED_SURROGATE,
 )
 from hpplan.documents.collector import collector_paused
-from hpplan.documents.json_text.steps import json_steps
+from hpplan.documents.json_text.tokens import json_tokens
 from hpplan.documents.limits import MAX_DEPTH
-from hpplan.documents.steps import SCALAR
+from hpplan.documents.tokens import SCALAR
 from hpplan.documents.visits import visits
 from hpplan.errors import InvalidInput
 
@@ -68,10 +68,10 @@ def beyond_trailing_commas(source: Source) -> Diagnostic | None:
     InvalidInput for what JSON lacks, such as NaN, in a text that is JSON but for such commas.
     """
     kept, start = [], 0
-    for found in _TEXT_OR_TRAILING_COMMA.finditer(_without_escapes(source.text)):
-        if found.group() == ",":
-            kept.append(source.text[start : found.start()])
-            start = found.end()
+    for match in _TEXT_OR_TRAILING_COMMA.finditer(_without_escapes(source.text)):
+        if match.group() == ",":
+            kept.append(source.text[start : match.start()])
+            start = match.end()
     try:
         load_json(replace(source, text=" ".join([*kept, source.text[start:]])))
     except NotJsonError as error:
@@ -164,8 +164,8 @@ def _syntax_failure(source: Source, error: json.JSONDecodeError) -> Diagnostic:
 def _opens_too_deep(text: str, stop: int) -> bool:
     """Whether the JSON up to where its syntax fails opens more than it may."""
     depth = 0
-    for found in _TEXT_OR_BRACKET.finditer(_without_escapes(text[:stop])):
-        sign = found.group()
+    for match in _TEXT_OR_BRACKET.finditer(_without_escapes(text[:stop])):
+        sign = match.group()
         if sign in {"[", "{"}:
             depth += 1
             if depth > MAX_DEPTH:
@@ -199,7 +199,7 @@ def _is_too_deep(data: Data) -> bool:
 
 def _findings(source: Source) -> Iterator[Diagnostic]:
     """Walk the text once more, slowly and with positions, and say everything that is wrong."""
-    for visit in visits(json_steps(source.text)):
+    for visit in visits(json_tokens(source.text)):
         place = visit.place(source)
         problem: tuple[Code, str] | None = None
         if visit.kind != SCALAR:
@@ -224,13 +224,13 @@ _NUMBER = r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|-?[A-Za-z]+"
 
 
 def _number_problem(text: str, index: int) -> tuple[Code, str] | None:
-    found = re.compile(_NUMBER).match(text, index)
-    spelled = found.group() if found else ""
+    match = re.compile(_NUMBER).match(text, index)
+    spelled = match.group() if match else ""
     if spelled in {"NaN", "Infinity", "-Infinity"}:
         return NON_FINITE_NUMBER, f"{spelled} is not a JSON number"
-    if not found or not spelled[-1].isdigit():
+    if not match or not spelled[-1].isdigit():
         return None
-    if found.group(1) or found.group(2):
+    if match.group(1) or match.group(2):
         too_large = float(spelled) in {float("inf"), float("-inf")}
     else:
         too_large = _is_too_large(spelled)

@@ -19,7 +19,7 @@ from hpplan.documents.disk.streams import (
     unreadable,
 )
 from hpplan.documents.json_text.data import NotJsonError, load_json
-from hpplan.documents.json_text.steps import end_of_node
+from hpplan.documents.json_text.tokens import end_of_node
 from hpplan.documents.limits import MAX_SAMPLE
 from hpplan.documents.source import Source
 from hpplan.errors import InvalidInput
@@ -128,10 +128,10 @@ def _of_array(text: str, name: str, row: int, problems: list[Diagnostic]) -> Ite
 
 def _element(text: str, index: int, before: re.Pattern[str]) -> tuple[int, int]:
     """Return where an element is in a text; raise ValueError where none comes, or not what is before one."""
-    found = before.match(text, index)
-    if found is None:
+    match = before.match(text, index)
+    if match is None:
         raise ValueError
-    return found.end(), end_of_node(text, found.end())
+    return match.end(), end_of_node(text, match.end())
 
 
 def _sample(text: str, name: str, number: int, start: Position) -> SampleData:

@@ -24,8 +24,8 @@ def has_comment(text: str, start: int) -> bool:
             inside = event.start_mark.index
             if event.style in {"|", ">"}:
                 # The first line of a block text holds its style alone, and may have a comment.
-                found = _BREAK.search(text, inside)
-                inside = found.start() if found is not None else len(text)
+                match = _BREAK.search(text, inside)
+                inside = match.start() if match is not None else len(text)
             if sign < inside:
                 return True
             sign = text.find("#", event.end_mark.index)

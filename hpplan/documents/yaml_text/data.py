@@ -109,9 +109,9 @@ def _built(source: Source, *, slow: bool = False) -> tuple[_Builder, Data]:
 def _duplicates(source: Source, repeated: set[int]) -> Iterator[Diagnostic]:
     """Yield a finding for each key that was found a second time, by where it is in the text."""
     if repeated:
-        from hpplan.documents.yaml_text.steps import yaml_steps
+        from hpplan.documents.yaml_text.tokens import yaml_tokens
 
-        for visit in visits(yaml_steps(source.text)):
+        for visit in visits(yaml_tokens(source.text)):
             if visit.start in repeated and visit.first is not None:
                 yield visit.duplicate(source)
 

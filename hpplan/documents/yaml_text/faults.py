@@ -25,9 +25,9 @@ def check_printable(source: Source) -> None:
     text = source.text
     if text.isascii() and not text.encode("ascii").translate(None, _PRINTABLE_ASCII):
         return
-    found = re.search(_UNPRINTABLE, text)
-    if found:
-        place = Place(source.name, position=source.position(found.start()))
+    match = re.search(_UNPRINTABLE, text)
+    if match:
+        place = Place(source.name, position=source.position(match.start()))
         hint = (
             "this does not look like a text file"
             if "\0" in text
@@ -37,7 +37,7 @@ def check_printable(source: Source) -> None:
             [
                 Diagnostic(
                     UNPRINTABLE_CHARACTER,
-                    f"the character U+{ord(found.group()):04X} is not allowed in YAML text",
+                    f"the character U+{ord(match.group()):04X} is not allowed in YAML text",
                     place,
                     hint,
                 )

@@ -17,11 +17,11 @@ from yaml.events import (
 )
 
 from hpplan.documents.scalars import PlainScalars
-from hpplan.documents.steps import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
+from hpplan.documents.tokens import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
 from hpplan.documents.yaml_text.parser import open_parser
 
 if TYPE_CHECKING:
-    from hpplan.documents.steps import Step, Steps
+    from hpplan.documents.tokens import Token, Tokens
     from hpplan.documents.yaml_text.parser import Event
 
 _OPENINGS = {MappingStartEvent: MAPPING, SequenceStartEvent: SEQUENCE}
@@ -29,8 +29,8 @@ _CLOSINGS = (MappingEndEvent, SequenceEndEvent)
 _ENDS = (DocumentEndEvent, StreamEndEvent)
 
 
-def yaml_steps(text: str) -> Steps:
-    """Yield the steps of the first document of a text.
+def yaml_tokens(text: str) -> Tokens:
+    """Yield the tokens of the first document of a text.
 
     A scalar carries the text that it would have as a key. A text that is not
     YAML ends the walk where that shows.
@@ -38,9 +38,9 @@ def yaml_steps(text: str) -> Steps:
     walk = _Walk(text)
     try:
         while type(event := walk.get_event()) not in _ENDS:
-            step = walk.step(event)
-            if step is not None and (yield step):
-                walk.pass_over(open_nodes=1 if step[0] in _OPENINGS.values() else 0)
+            token = walk.token(event)
+            if token is not None and (yield token):
+                walk.pass_over(open_nodes=1 if token[0] in _OPENINGS.values() else 0)
     except YAMLError:
         return
 
@@ -53,7 +53,7 @@ class _Walk:
         self._anchored: dict[str, str | None] = {}
         self._plain = PlainScalars()
 
-    def step(self, event: Event) -> Step | None:
+    def token(self, event: Event) -> Token | None:
         kind = type(event)
         index = event.start_mark.index
         if kind is ScalarEvent:

@@ -6,10 +6,10 @@ import re
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]  # the stubs lack it
 from typing import TYPE_CHECKING
 
-from hpplan.documents.steps import CLOSE, MAPPING, SCALAR, SEQUENCE
+from hpplan.documents.tokens import CLOSE, MAPPING, SCALAR, SEQUENCE
 
 if TYPE_CHECKING:
-    from hpplan.documents.steps import Steps
+    from hpplan.documents.tokens import Tokens
 
 # The standard library's scanner finds the end of a node faster than anything here could. What it
 # builds on the way is not used, so that numbers of any size stay text.
@@ -18,18 +18,18 @@ _TOKEN = re.compile(r'["{}\[\]]|[^\s{}\[\],:"]+')
 _OPENING = {"{": MAPPING, "[": SEQUENCE}
 
 
-def json_steps(text: str) -> Steps:
-    """Yield the steps of a text whose syntax is JSON's; recursion is only in what is passed over.
+def json_tokens(text: str) -> Tokens:
+    """Yield the tokens of a text whose syntax is JSON's; recursion is only in what is passed over.
 
     Keys and texts carry their value, other scalars None. A text that is not
     JSON, or too deep to be passed over, ends the walk where that shows.
     """
     index = 0
     try:
-        while (found := _TOKEN.search(text, index)) is not None:
-            start = found.start()
+        while (match := _TOKEN.search(text, index)) is not None:
+            start = match.start()
             sign = text[start]
-            index = found.end()
+            index = match.end()
             if sign in "}]":
                 yield CLOSE, start, None
             elif sign in _OPENING:
@@ -56,5 +56,5 @@ def end_of_node(text: str, index: int) -> int:
 
 def _behind(text: str, index: int) -> int:
     """Return where the next node ends."""
-    found = _TOKEN.search(text, index)
-    return len(text) if found is None else end_of_node(text, found.start())
+    match = _TOKEN.search(text, index)
+    return len(text) if match is None else end_of_node(text, match.start())
