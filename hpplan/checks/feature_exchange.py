@@ -52,9 +52,8 @@ def check_workload(data: Mapping[str, Any], place: Place, mesh: Mesh | None) -> 
 
 
 def _check_fit(workload: Workload, reading: Reading, mesh: Mesh) -> Iterator[Diagnostic]:
-    problems = list(check_fit(mesh, workload))
-    partial = reading.partial
-    yield from (one for one in problems if partial is None or not partial.hides(one))
+    problems = list(check_fit(mesh, workload, reading.broken))
+    yield from problems
     if problems or reading.problems:
         return
     yield from check_fitted(mesh, workload, fit(mesh, workload))

@@ -198,10 +198,20 @@ def length_multiple(mesh: Mesh, workload: Workload) -> int:
     return math.lcm(own, mesh.replica_size) if mesh.sp else own
 
 
-def check_fit(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
-    """Yield everything in which a workload does not fit a mesh (errors only)."""
+_OF_LENGTHS = frozenset({"length", "cp_layout", "documents", "pad", "replicas"})
+_OF_POOLS = frozenset({"items", "buckets", "destinations", "replicas"})
+
+
+def check_fit(mesh: Mesh, workload: Workload, broken: frozenset[str] = frozenset()) -> Iterator[Diagnostic]:
+    """Yield everything in which a workload does not fit a mesh (errors only).
+
+    What reads one of the `broken` fields is not checked.
+    """
     mesh = mesh.pooled(workload.encoder_pool)
-    yield from _check_lengths(mesh, workload)
+    if not broken & _OF_LENGTHS:
+        yield from _check_lengths(mesh, workload)
+    if "encoder_pool" in broken:
+        return
     if mesh.dp % mesh.pool:
         fitting = ", ".join(str(one) for one in range(1, mesh.dp + 1) if mesh.dp % one == 0)
         yield Diagnostic(
@@ -211,26 +221,30 @@ def check_fit(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
             hint=f"a pool has {fitting} replicas here",
         )
         return
-    size, group = workload.encoder_cp_size, mesh.parent_size
-    if group % size:
+    if mesh.parent_size % workload.encoder_cp_size and "encoder_cp_size" not in broken:
         yield Diagnostic(
             ENCODER_CP_DOES_NOT_DIVIDE,
-            f"encoder_cp_size {size} does not divide {_exchanging(mesh)}",
+            f"encoder_cp_size {workload.encoder_cp_size} does not divide {_exchanging(mesh)}",
             workload.place.at("encoder_cp_size"),
         )
-    if workload.per_replica and len(workload.batches) != mesh.dp:
+    counted = not workload.per_replica or "replicas" in broken or len(workload.batches) == mesh.dp
+    if not counted:
         yield Diagnostic(
             REPLICA_COUNT_MISMATCH,
             f"the workload has {plural(len(workload.batches), 'replica')}, and the mesh dp={mesh.dp}",
             workload.place.at("replicas"),
         )
-        if mesh.pool > 1:
-            return
+    if workload.encoder_pool == 1 or (counted and not broken & _OF_POOLS):
+        yield from _check_batches(mesh, workload, count_buckets="encoder_cp_size" not in broken)
+
+
+def _check_batches(mesh: Mesh, workload: Workload, *, count_buckets: bool) -> Iterator[Diagnostic]:
+    """Yield what is wrong with buckets and destinations of batches that are as many as the mesh wants."""
     batches: Iterable[Batch] = workload.batches
-    if mesh.pool > 1:
+    if workload.encoder_pool != 1:
         yield from _check_pools(mesh, workload)
         batches = parent_batches(mesh, workload)
-    for batch in batches:
+    for batch in batches if count_buckets else ():
         yield from _check_buckets(mesh, workload, batch)
     for batch in workload.batches:
         yield from _check_destinations(mesh, batch)
@@ -244,16 +258,15 @@ def _exchanging(mesh: Mesh) -> str:
 
 def _check_pools(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
     """Yield a finding where items of a pool have the same id, or its buckets have not each item once."""
-    if not workload.per_replica:
-        if workload.batches[0].items:
-            yield Diagnostic(
-                DUPLICATE_ITEM,
-                f"all {mesh.pool} replicas of a pool would have these items, with these ids",
-                workload.place.at("items"),
-                hint=f"give each replica its own under `replicas`; {_RENUMBER}",
-            )
+    if not workload.per_replica and mesh.pool > 1 and workload.batches[0].items:
+        yield Diagnostic(
+            DUPLICATE_ITEM,
+            f"all {mesh.pool} replicas of a pool would have these items, with these ids",
+            workload.place.at("items"),
+            hint=f"give each replica its own under `replicas`; {_RENUMBER}",
+        )
         return
-    for first in range(0, mesh.dp, mesh.pool):
+    for first in range(0, len(workload.batches), mesh.pool):
         batches = workload.batches[first : first + mesh.pool]
         places: dict[int, Place] = {}
         for batch in batches:
@@ -277,9 +290,10 @@ def _check_pools(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
 
 def check_fitted(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diagnostic]:
     """Yield warnings about how a workload lies on a mesh that it fits."""
+    mesh = mesh.pooled(workload.encoder_pool)
     yield from _check_padding(mesh, workload, fitted)
     yield from _check_owners(mesh, fitted, workload)
-    yield from _check_inputs(mesh.pooled(workload.encoder_pool), workload)
+    yield from _check_inputs(mesh, workload)
 
 
 def _check_inputs(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.wording import plural
 from hpplan.workload.codes import (
     DOCUMENTS_DO_NOT_ADD_UP,
@@ -23,15 +24,17 @@ from hpplan.workload.codes import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from hpplan.workload.partial import Broken
+
 _Span = tuple[int, int, int, int, int]
 """batch index, first token, end, index of the item, index of the span (-1: the item itself)."""
 
 
 def check_documents(
-    length: int, documents: Sequence[int] | None, place: Place, length_place: Place
+    length: int | None, documents: Sequence[int] | None, place: Place, length_place: Place
 ) -> Iterator[Diagnostic]:
-    """Yield a finding when documents do not add up to the length; the places are theirs."""
-    if documents is not None and sum(documents) != length:
+    """Yield a finding when documents do not add up to the length, if that is known; the places are theirs."""
+    if length is not None and documents is not None and sum(documents) != length:
         yield Diagnostic(
             DOCUMENTS_DO_NOT_ADD_UP,
             f"the documents add up to {plural(sum(documents), 'token')}, and the sequence has {length:,}",
@@ -41,45 +44,77 @@ def check_documents(
 
 
 def check_batch(
-    data: Mapping[str, Any], length: int, place: Place, *, pooled: bool = False
+    data: Mapping[str, Any], length: int | None, place: Place, broken: Broken, *, pooled: bool = False
 ) -> Iterator[Diagnostic]:
     """Yield everything wrong with the items, buckets and destinations of one replica.
 
-    Where replicas are `pooled`, buckets may name items of others; see `check_buckets_of`.
+    Items that are `broken` are passed over, but their ids are known where
+    these are in order. Without a length nothing is outside of it. Where
+    replicas are `pooled`, buckets may name items of others; see `check_buckets_of`.
     """
-    first_seen: dict[int, int] = {}
-    spans: list[_Span] = []
     where = place.at("items")
+    indices, every_id = _indices(data["items"], broken)
+    spans: list[_Span] = []
     for index, item in enumerate(data["items"]):
-        item_id = item["item_id"]
-        if first_seen.setdefault(item_id, index) != index:
-            yield Diagnostic(
-                DUPLICATE_ITEM,
-                f"there is another item {item_id}",
-                where.at(index, "item_id"),
-                related=(replace(where.at(first_seen[item_id], "item_id"), note="first used here"),),
-            )
-        if "spans" in item:
-            yield from _check_spans(item, where.at(index))
-            for number, span in enumerate(item["spans"]):
-                start = span["token_start"]
-                spans.append((item["batch_index"], start, start + span["rows"], index, number))
-        elif "decoder_token_start" in item:
-            start = item["decoder_token_start"]
-            spans.append((item["batch_index"], start, start + item["output_rows"], index, -1))
-        else:
-            yield Diagnostic(
-                MISSING_WORKLOAD_FIELD,
-                f"item {item_id} has neither `decoder_token_start` nor `spans`",
-                where.at(index),
-            )
+        if index not in broken.items:
+            yield from _check_item(item, index, indices, where)
+            spans += _spans(item, index)
     yield from _check_tokens(spans, data["items"], length, where)
+    if not every_id:
+        return
     if "buckets" in data and not pooled:
-        places = {item_id: where.at(index) for item_id, index in first_seen.items()}
+        places = {item_id: where.at(index) for item_id, index in indices.items()}
         yield from check_buckets_of([data], places, [place])
     for key in data.get("destinations", {}):
-        if int(key) not in first_seen:
+        if int(key) not in indices:
             yield Diagnostic(UNKNOWN_ITEM, f"there is no item {key}", place.key("destinations", key))
+
+
+def _indices(items: Sequence[Any], broken: Broken) -> tuple[dict[int, int], bool]:
+    """Return the index of the first item with each id, and whether every id is known."""
+    if not broken.items:
+        return {
+            item["item_id"]: at for at, item in reversed([*enumerate(items)])
+        }, "items" not in broken.fields
+    ids = [_id_of(item) if at in broken.items else item["item_id"] for at, item in enumerate(items)]
+    return {known: at for at, known in reversed([*enumerate(ids)]) if known is not None}, None not in ids
+
+
+def _check_item(
+    item: Mapping[str, Any], index: int, indices: Mapping[int, int], place: Place
+) -> Iterator[Diagnostic]:
+    item_id = item["item_id"]
+    if indices[item_id] != index:
+        yield Diagnostic(
+            DUPLICATE_ITEM,
+            f"there is another item {item_id}",
+            place.at(index, "item_id"),
+            related=(replace(place.at(indices[item_id], "item_id"), note="first used here"),),
+        )
+    if "spans" in item:
+        yield from _check_spans(item, place.at(index))
+    elif "decoder_token_start" not in item:
+        yield Diagnostic(
+            MISSING_WORKLOAD_FIELD,
+            f"item {item_id} has neither `decoder_token_start` nor `spans`",
+            place.at(index),
+        )
+
+
+def _spans(item: Mapping[str, Any], index: int) -> list[_Span]:
+    batch = item["batch_index"]
+    if "spans" in item:
+        return [
+            (batch, span["token_start"], span["token_start"] + span["rows"], index, number)
+            for number, span in enumerate(item["spans"])
+        ]
+    start = item.get("decoder_token_start")
+    return [] if start is None else [(batch, start, start + item["output_rows"], index, -1)]
+
+
+def _id_of(item: object) -> int | None:
+    found = item.get("item_id") if isinstance(item, dict) else None
+    return found if type(found) is int and 0 <= found <= LARGEST_NUMBER else None
 
 
 def _check_spans(item: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
@@ -113,7 +148,7 @@ def _check_spans(item: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
 
 
 def _check_tokens(
-    spans: list[_Span], items: Sequence[Mapping[str, Any]], length: int, place: Place
+    spans: list[_Span], items: Sequence[Mapping[str, Any]], length: int | None, place: Place
 ) -> Iterator[Diagnostic]:
     def at(span: _Span) -> Place:
         return place.at(span[3]) if span[4] < 0 else place.at(span[3], "spans", span[4])
@@ -122,7 +157,7 @@ def _check_tokens(
     batch = -1
     furthest: _Span | None = None
     for span in spans:
-        if span[2] > length:
+        if length is not None and span[2] > length:
             name = f"item {items[span[3]]['item_id']}"
             yield Diagnostic(
                 SPAN_OUTSIDE_SEQUENCE,

@@ -173,8 +173,8 @@ class Reading(NamedTuple):
     workload: Workload | None
     problems: list[Diagnostic]
     warnings: tuple[Diagnostic, ...] = ()
-    partial: Partial | None = None
-    """Set where fields are broken: what it hides may be untrue."""
+    broken: frozenset[str] = frozenset()
+    """Fields that are not known; `items` where the workload has none because something is wrong."""
 
 
 def load_workload(data: Mapping[str, Any], place: Place = _NOWHERE) -> Workload:
@@ -199,13 +199,12 @@ def read_workload(data: Mapping[str, Any], place: Place) -> Reading:
     if not isinstance(data, dict):
         return Reading(None, faults)
     misplaced = list(_check_where_items_are(data, place))
-    partial = salvage(data, faults, place) if faults else None
-    if partial is not None:
-        data = partial.data
-    found, batches = _read(data, place, misplaced)
-    problems = [*faults, *misplaced, *(one for one in found if partial is None or not partial.hides(one))]
+    partial = salvage(data, faults, place)
+    data = partial.data
+    found, batches = _read(partial, place, misplaced)
+    problems = [*faults, *misplaced, *found]
     if misplaced:
-        return Reading(None, problems, tuple(warnings), partial)
+        return Reading(None, problems, tuple(warnings))
     workload = workload_of(
         data,
         data["sequence"],
@@ -214,7 +213,8 @@ def read_workload(data: Mapping[str, Any], place: Place) -> Reading:
         per_replica="replicas" in data,
         warnings=tuple(warnings),
     )
-    return Reading(workload, problems, tuple(warnings), partial)
+    broken = partial.fields | {"items"} if problems else ()
+    return Reading(workload, problems, tuple(warnings), frozenset(broken))
 
 
 _Given = tuple[dict[str, Any], Place, bool]
@@ -222,11 +222,13 @@ _Given = tuple[dict[str, Any], Place, bool]
 
 
 def _read(
-    data: dict[str, Any], place: Place, misplaced: list[Diagnostic]
+    partial: Partial, place: Place, misplaced: list[Diagnostic]
 ) -> tuple[list[Diagnostic], list[_Given]]:
-    """Return what is wrong with the documents and the batches of a workload whose shape is right."""
+    """Return what is wrong with the documents and the batches of a workload, and these batches."""
+    data = partial.data
     sequence = data["sequence"]
-    length, length_place = sequence["length"], place.at("sequence", "length")
+    length = None if "length" in partial.broken.fields else sequence["length"]
+    length_place = place.at("sequence", "length")
     problems = list(
         check_documents(length, sequence.get("documents"), place.at("sequence", "documents"), length_place)
     )
@@ -237,8 +239,9 @@ def _read(
         if "replicas" in data
         else [(data, place, False)]
     )
-    for one, where, own in batches:
-        problems.extend(check_batch(one, length, where, pooled=data.get("encoder_pool", 1) != 1))
+    pooled = data.get("encoder_pool", 1) != 1 or "encoder_pool" in partial.broken.fields
+    for (one, where, own), broken in zip(batches, partial.batches, strict=True):
+        problems.extend(check_batch(one, length, where, broken, pooled=pooled))
         if own:
             problems.extend(
                 check_documents(length, one.get("documents"), where.at("documents"), length_place)

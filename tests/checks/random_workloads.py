@@ -16,7 +16,13 @@ MESHES = (None, "cp=4", "dp=2,tp=2", "cp=2,tp=2,sp", "dp=2,cp=2,tp=2,sp")
 def random_workload(random: Random) -> dict[str, Any]:
     """Return a workload whose items, buckets, documents and replicas need not fit each other or a mesh."""
     workload: dict[str, Any] = {"sequence": _sequence(random)}
-    for name, values in (("feature_width", (1, 4)), ("payloads", (1, 4)), ("encoder_cp_size", (1, 2, 3))):
+    scalars: dict[str, tuple[object, ...]] = {
+        "feature_width": (1, 4),
+        "payloads": (1, 4),
+        "encoder_cp_size": (1, 2, 3),
+        "encoder_pool": (1, 2, 3, "all"),
+    }
+    for name, values in scalars.items():
         if random.random() < 0.3:
             workload[name] = random.choice(values)
     if random.random() < 0.3:
@@ -60,6 +66,8 @@ def _item(random: Random, number: int) -> dict[str, Any]:
         "batch_index": random.randint(0, 1),
         "output_rows": random.randint(1, 6),
     }
+    if random.random() < 0.3:
+        item["input_rows"] = random.randint(1, 9)
     if random.random() < 0.7:
         item["decoder_token_start"] = random.randint(0, 30)
     if random.random() < 0.3:

@@ -47,7 +47,8 @@ ALL = {
     "destination-out-of-range destinations.0.0",
     "unknown-item destinations.8",
 }
-IN_NO_BUCKET = {"item-in-no-bucket items.2", "item-in-no-bucket items.3"}
+OF_BUCKETS = {"item-in-no-bucket items.2", "item-in-no-bucket items.3", "item-in-two-buckets buckets.1.0"}
+ALL_OF_BUCKETS = {*OF_BUCKETS, "unknown-item buckets.0.2", "bucket-count-mismatch buckets"}
 UNKNOWN = {"unknown-item buckets.0.2", "unknown-item destinations.8"}
 
 
@@ -99,7 +100,7 @@ def test_everything_at_once() -> None:
         (
             ("items", 0, "item_id"),
             "0",
-            {"overlapping-spans items.1", *UNKNOWN},
+            {"overlapping-spans items.1", *UNKNOWN, *OF_BUCKETS},
             "mistyped-workload-field items.0.item_id",
         ),
         (
@@ -108,18 +109,13 @@ def test_everything_at_once() -> None:
             {text for text in ALL if " items." in text} | UNKNOWN | {"item-in-two-buckets buckets.1.0"},
             "mistyped-workload-field items",
         ),
-        # Any item that is in no other bucket may be in this one.
-        (("buckets", 2), 0, IN_NO_BUCKET, "mistyped-workload-field buckets.2"),
-        (
-            ("buckets", 0, 2),
-            None,
-            IN_NO_BUCKET | {"unknown-item buckets.0.2"},
-            "mistyped-workload-field buckets.0.2",
-        ),
+        # Buckets and destinations are looked at as a whole.
+        (("buckets", 2), 0, ALL_OF_BUCKETS, "mistyped-workload-field buckets.2"),
+        (("buckets", 0, 2), None, ALL_OF_BUCKETS, "mistyped-workload-field buckets.0.2"),
         (
             ("destinations", "0"),
             [0, -1],
-            {"destination-out-of-range destinations.0.0"},
+            {"destination-out-of-range destinations.0.0", "unknown-item destinations.8"},
             "size-too-small destinations.0.1",
         ),
     ],
@@ -145,6 +141,42 @@ def test_a_fault_in_a_replica_hides_nothing_of_another() -> None:
     }
     assert "destination-out-of-range replicas.1.destinations.0.0" in told
     assert not {text for text in told if text.startswith("unknown-item replicas.1")}
+
+
+def pool() -> dict[str, Any]:
+    """Return a workload of two replicas that share the encoder work."""
+    items = [
+        {
+            "item_id": number,
+            "batch_index": 0,
+            "decoder_token_start": 2 * number,
+            "output_rows": 2,
+            "input_rows": 8,
+        }
+        for number in range(3)
+    ]
+    replicas = [
+        {"items": items[:2], "buckets": [[0], [2]], "destinations": {"0": [0, 1]}},
+        {"items": items[2:], "buckets": [[1], []]},
+    ]
+    return {"sequence": {"length": 8}, "encoder_pool": 2, "replicas": replicas}
+
+
+def test_a_pool_is_checked_as_one() -> None:
+    """Buckets of a replica may name items of others, whatever else is wrong with an item of a replica."""
+    assert found(pool(), "dp=2,cp=2") == set()
+    overlapping = changed(pool(), ("replicas", 0, "items", 1, "decoder_token_start"), 1)
+    assert found(overlapping, "dp=2,cp=2") == {"overlapping-spans replicas.0.items.1"}
+    unknown = changed(pool(), ("replicas", 1, "buckets", 0, 0), 7)
+    assert found(unknown, "dp=2,cp=2") == {
+        "unknown-item replicas.1.buckets.0.0",
+        "item-in-no-bucket replicas.0.items.1",
+    }
+    of_one = {"sequence": {"length": 36}, "encoder_pool": "all", "items": [], "buckets": [[0], [], []]}
+    assert found(of_one, "cp=3") == {"unknown-item buckets.0.0"}
+    assert found({**of_one, "buckets": [[0], []]}, "dp=2") == {"unknown-item buckets.0.0"}
+    mistyped = changed(unknown, ("encoder_pool",), "two")
+    assert found(mistyped, "dp=2,cp=2") == {"mistyped-workload-field encoder_pool"}
 
 
 ABOUT_FIELDS = {

@@ -105,12 +105,12 @@ def test_next_length_and_bucket_numbers_are_named() -> None:
 def test_unknown_fields_are_one_warning_for_all_items() -> None:
     """A trainer's own field in each of a million items floods the screen, or stops the run."""
     items = [
-        {"item_id": n, "batch_index": n, "decoder_token_start": 0, "output_rows": 1, "grid": [1, 2, 2]}
+        {"item_id": n, "batch_index": n, "decoder_token_start": 0, "output_rows": 1, "colour": [1, 2, 2]}
         for n in range(3)
     ]
     workload = load_workload({"sequence": {"length": 8}, "items": items, "bukets": []}, Place("w"))
     assert [(one.code.name, one.place.path, one.hint) for one in workload.warnings] == [
-        ("unknown-workload-field", ("items", 0, "grid"), None),
+        ("unknown-workload-field", ("items", 0, "colour"), None),
         ("unknown-workload-field", ("bukets",), "did you mean `buckets`?"),
     ]
 
