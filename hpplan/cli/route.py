@@ -163,7 +163,7 @@ def _view(
     """Plan the routes, and say on standard error what they give cause to warn of."""
     from hpplan.reports.route.view import RouteView
 
-    table = given.table or routing.plan(given.mesh, given.workload)
+    table = given.table or routing.plan(given.mesh, given.workload, links.ranks_per_node)
     if given.note:
         output.note(given.note)
     policy = routing.assign or "lpt"

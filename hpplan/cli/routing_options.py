@@ -164,8 +164,8 @@ class RouteOptions:
                 "--load-factor is for --assign local; add that, or leave out --load-factor"
             )
 
-    def plan(self, mesh: Mesh, workload: Workload) -> RoutingTable:
-        """Plan the routes as the options say."""
+    def plan(self, mesh: Mesh, workload: Workload, ranks_per_node: int | None = None) -> RoutingTable:
+        """Plan the routes as the options say; `local` heeds nodes where their size is known."""
         from hpplan.errors import InvalidInput
         from hpplan.routing.assignment.base import LOAD_FACTOR
         from hpplan.routing.routes import plan_routes
@@ -179,6 +179,7 @@ class RouteOptions:
                 self.assign or "lpt",
                 cost=self.cost or "rows",
                 load_factor=self.load_factor or LOAD_FACTOR,
+                ranks_per_node=ranks_per_node,
             )
         except InvalidInput as error:
             # A misspelt field may be why the workload does not fit.

@@ -117,10 +117,11 @@ def plan_routes(
     *,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
+    ranks_per_node: int | None = None,
 ) -> RoutingTable:
     """Plan the exchange of a workload on a mesh.
 
-    `assign`, `cost` and `load_factor` matter only where the workload has no
+    `assign`, `cost`, `load_factor` and `ranks_per_node` matter only where the workload has no
     buckets. Raises InvalidInput with everything in which the two do not fit,
     and UnusableRequest for a granularity, policy, cost or load factor that
     there is not.
@@ -129,7 +130,7 @@ def plan_routes(
     fitted = fit(mesh, workload)
     mesh = mesh.pooled(workload.encoder_pool)
     planned = [
-        _batch_routes(mesh, fitted, workload, number, granularity, assign, cost, load_factor)
+        _batch_routes(mesh, fitted, workload, number, granularity, assign, cost, load_factor, ranks_per_node)
         for number in range(len(fitted.shares))
     ]
     parents = tuple(
@@ -149,6 +150,7 @@ def plan_rank(
     *,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
+    ranks_per_node: int | None = None,
 ) -> RankRoute | None:
     """Plan what one rank does, without working out the routes of the others.
 
@@ -156,7 +158,14 @@ def plan_rank(
     raises, and UnusableRequest for a rank that the mesh does not have.
     """
     found = plan_rank_exchange(
-        mesh, workload, global_rank, granularity, assign, cost=cost, load_factor=load_factor
+        mesh,
+        workload,
+        global_rank,
+        granularity,
+        assign,
+        cost=cost,
+        load_factor=load_factor,
+        ranks_per_node=ranks_per_node,
     )
     return None if found is None else found.route
 
@@ -170,6 +179,7 @@ def plan_rank_exchange(
     *,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
+    ranks_per_node: int | None = None,
 ) -> RankExchange | None:
     """Return `plan_routes(…).rank_exchange(global_rank)` as `plan_rank` does; meant for every micro-batch."""
     check_request(granularity, assign, cost, load_factor)
@@ -180,7 +190,9 @@ def plan_rank_exchange(
         return None
     parent, parent_rank = at
     number = parent if workload.per_replica else 0
-    routes = _batch_routes(mesh, fitted, workload, number, granularity, assign, cost, load_factor)
+    routes = _batch_routes(
+        mesh, fitted, workload, number, granularity, assign, cost, load_factor, ranks_per_node
+    )
     digest = exchange_digest(mesh, workload, fitted, granularity, fitted.shares[number], routes)
     ranks = mesh.parents()[parent]
     return RankExchange(rank_route(routes, ranks, parent_rank), digest, routes, ranks, parent_rank)
@@ -195,6 +207,7 @@ def _batch_routes(
     assign: str,
     cost: Cost,
     load_factor: float,
+    ranks_per_node: int | None,
 ) -> BatchRoutes:
     share = fitted.shares[number]
     batch = share.moved(parent_batch(mesh, workload, number))
@@ -207,6 +220,9 @@ def _batch_routes(
         cost=cost,
         load_factor=load_factor,
         row_granularity=granularity == "row",
+        nodes=()
+        if ranks_per_node is None
+        else tuple(rank // ranks_per_node for rank in mesh.parents()[number]),
     )
     return BatchRoutes(
         mode_of(mesh),

@@ -28,11 +28,13 @@ def fill_buckets(
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
     row_granularity: bool = False,
+    nodes: tuple[int, ...] = (),
 ) -> tuple[tuple[Item, ...], ...]:
     """Return the items of each bucket: those the workload gives, else those a policy assigns.
 
-    Assigned buckets list their items in the order of (replica, batch_index,
-    first token, item_id).
+    `nodes` has the node of each parent rank, where that is known. Assigned
+    buckets list their items in the order of (replica, batch_index, first token,
+    item_id).
     """
     if batch.buckets is not None:
         by_id = {item.item_id: item for item in batch.items}
@@ -50,6 +52,9 @@ def fill_buckets(
         batch.destinations,
         row_granularity,
         load_factor,
+        workload.row_bytes,
+        workload.input_row_bytes,
+        nodes,
     )
     buckets: list[list[tuple[tuple[int, int, int, int], Item]]] = [[] for _ in range(producers)]
     for item, bucket in zip(batch.items, chosen.assign(task), strict=True):

@@ -32,6 +32,15 @@ class Task:
     destinations: dict[int, tuple[int, ...]]
     row_granularity: bool
     load_factor: float
+    row_bytes: int = 1
+    input_row_bytes: int = 0
+    nodes: tuple[int, ...] = ()
+    """The node of each parent rank; empty where that is not known."""
+
+    @property
+    def pooled(self) -> bool:
+        """Whether replicas share the encoder work."""
+        return self.ownership.shards > self.ownership.replica_shards
 
     @property
     def bound(self) -> int:
