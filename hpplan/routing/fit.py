@@ -31,7 +31,7 @@ from hpplan.workload.layouts import layout_named
 from hpplan.workload.workload import Batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from hpplan.diagnostics import Place
     from hpplan.routing.mesh import Mesh
@@ -154,15 +154,21 @@ def parent_batch(mesh: Mesh, workload: Workload, number: int) -> Batch:
     if mesh.pool == 1:
         return workload.batches[number]
     batches = workload.batches[number * mesh.pool : (number + 1) * mesh.pool]
-    buckets = [bucket for batch in batches for bucket in batch.buckets or ()]
     return Batch(
         tuple(
             item._replace(replica=replica) for replica, batch in enumerate(batches) for item in batch.items
         ),
-        None if all(batch.buckets is None for batch in batches) else tuple(buckets),
+        _buckets(batches),
         {item: ranks for batch in batches for item, ranks in batch.destinations.items()},
         batches[0].place,
     )
+
+
+def _buckets(batches: Sequence[Batch]) -> tuple[tuple[int, ...], ...] | None:
+    """Return the buckets that the replicas of a parent list, one after the other; None where none does."""
+    if all(batch.buckets is None for batch in batches):
+        return None
+    return tuple(bucket for batch in batches for bucket in batch.buckets or ())
 
 
 def parent_batches(mesh: Mesh, workload: Workload) -> list[Batch]:
@@ -240,12 +246,11 @@ def check_fit(mesh: Mesh, workload: Workload, broken: frozenset[str] = frozenset
 
 def _check_batches(mesh: Mesh, workload: Workload, *, count_buckets: bool) -> Iterator[Diagnostic]:
     """Yield what is wrong with buckets and destinations of batches that are as many as the mesh wants."""
-    batches: Iterable[Batch] = workload.batches
     if workload.encoder_pool != 1:
         yield from _check_pools(mesh, workload)
-        batches = parent_batches(mesh, workload)
-    for batch in batches if count_buckets else ():
-        yield from _check_buckets(mesh, workload, batch)
+    of_parents = _by_parent(mesh, workload.batches) if workload.per_replica else [workload.batches]
+    for batches in of_parents if count_buckets else ():
+        yield from _check_buckets(mesh, workload, batches)
     for batch in workload.batches:
         yield from _check_destinations(mesh, batch)
 
@@ -268,6 +273,10 @@ def _check_pools(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
         return
     for first in range(0, len(workload.batches), mesh.pool):
         batches = workload.batches[first : first + mesh.pool]
+        given = any(batch.buckets is not None for batch in batches)
+        ids = [item.item_id for batch in batches for item in batch.items]
+        if len(set(ids)) == len(ids) and not given:
+            continue
         places: dict[int, Place] = {}
         for batch in batches:
             for index, item in enumerate(batch.items):
@@ -282,10 +291,9 @@ def _check_pools(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
                         hint=_RENUMBER,
                     )
                     return
-        listed = [{"buckets": batch.buckets or ()} for batch in batches]
-        if any(batch.buckets is not None for batch in batches):
-            where = [batch.place for batch in batches]
-            yield from check_buckets_of(listed, places, where)
+        if given:
+            listed = [{"buckets": batch.buckets or ()} for batch in batches]
+            yield from check_buckets_of(listed, places, [batch.place for batch in batches])
 
 
 def check_fitted(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diagnostic]:
@@ -382,17 +390,19 @@ def _check_lengths(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
         )
 
 
-def _check_buckets(mesh: Mesh, workload: Workload, batch: Batch) -> Iterator[Diagnostic]:
-    if batch.buckets is None:
+def _check_buckets(mesh: Mesh, workload: Workload, batches: Sequence[Batch]) -> Iterator[Diagnostic]:
+    """Yield a finding where the replicas of a parent list another number of buckets than it has."""
+    buckets = _buckets(batches)
+    if buckets is None:
         return
     group, size = mesh.parent_size, workload.encoder_cp_size
     needed = plural(group // size, "bucket") if group % size == 0 else "no number of buckets that fits"
-    if len(batch.buckets) * size != group:
-        many = plural(len(batch.buckets), "bucket")
+    if len(buckets) * size != group:
+        many = plural(len(buckets), "bucket")
         yield Diagnostic(
             BUCKET_COUNT_MISMATCH,
-            f"{many} x encoder_cp_size {size} is {len(batch.buckets) * size}, and {_exchanging(mesh)}",
-            batch.place.at("buckets"),
+            f"{many} x encoder_cp_size {size} is {len(buckets) * size}, and {_exchanging(mesh)}",
+            batches[0].place.at("buckets"),
             hint=f"this mesh has {needed}; empty ones are fine",
         )
 
