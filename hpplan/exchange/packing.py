@@ -83,7 +83,8 @@ class Packing:
     @cached_property
     def _blocks(self) -> dict[int, list[Run]]:
         """Per destination, the runs of features it gets; offsets count from the start of its block."""
-        starts = dict(zip((item for item, _ in self.route.bucket), self._bucket_offsets, strict=True))
+        places = zip(self.route.bucket, self._bucket_offsets, self.route.bucket_starts, strict=True)
+        starts = {item: offset - first for (item, _), offset, first in places}
         blocks: dict[int, list[Run]] = {rank: [] for rank in self.order}
         filled = dict.fromkeys(self.order, 0)
         for destination, item, row_start, row_stop in self.route.sends:

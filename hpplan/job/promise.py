@@ -37,7 +37,8 @@ class Promise:
 
     def bucket(self, prints: Fingerprints) -> torch.Tensor:
         """Return the rows that the rank sends from, `[rows of its bucket]`."""
-        return prints.numbers([(item, 0, rows) for item, rows in self.route.bucket])
+        brought = zip(self.route.bucket, self.route.bucket_starts, strict=True)
+        return prints.numbers([(item, first, first + rows) for (item, rows), first in brought])
 
     def sequence(self, prints: Fingerprints) -> torch.Tensor:
         """Return the row due at each local token, -1 for text, `[batch rows * local length]`."""

@@ -258,6 +258,8 @@ def _in_granularity(routes: BatchRoutes, granularity: Granularity) -> BatchRoute
         routes.buckets,
         routes.encoder_cp_size,
         routes.explicit,
+        routes.items,
+        sharded=routes.sharded,
     )
 
 

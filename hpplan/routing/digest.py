@@ -74,7 +74,7 @@ def _digest(
                 *mesh.shape,
                 mode.name,
                 granularity if mode.collective == "all_to_all" else "record",
-                [*row, workload.encoder_cp_size],
+                [*row, workload.encoder_cp_size, *(["sharded"] if workload.sharded else [])],
                 [length, workload.cp_layout, documents[0] if alike else documents],
             ]
         )

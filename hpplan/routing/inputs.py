@@ -131,6 +131,7 @@ class InputRoutes:
             bucket=tuple(
                 (item.item_id, self._rows(item)) for item in routes.items if item.replica == replica
             ),
+            bucket_starts=(0,) * sum(item.replica == replica for item in routes.items),
             sends=tuple(sends),
             receives=tuple((source, item.item_id, 0, self._rows(item)) for source, _, item in arriving),
             input_splits=tuple(input_splits),

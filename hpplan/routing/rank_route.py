@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from hpplan.routing.ownership import row_runs
+from hpplan.routing.ownership import OwnedRun, row_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hpplan.routing.modes import Mode
     from hpplan.routing.ownership import Shard
-    from hpplan.routing.transfers import BatchRoutes
+    from hpplan.routing.transfers import BatchRoutes, Piece
     from hpplan.workload.workload import Item
 
 
@@ -36,6 +36,8 @@ class RankRoute:
     group_rank: int
     bucket: tuple[tuple[int, int], ...]
     """(item_id, rows) of my features, in bucket order; empty where I am no producer."""
+    bucket_starts: tuple[int, ...]
+    """The first row of each that I have, above 0 where a bucket's ranks share its rows."""
     sends: tuple[tuple[int, int, int, int], ...]
     """(destination, item_id, row_start, row_stop) in wire order."""
     receives: tuple[tuple[int, int, int, int], ...]
@@ -137,7 +139,8 @@ def rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) ->
         global_rank=ranks[parent_rank],
         group_ranks=ranks,
         group_rank=parent_rank,
-        bucket=tuple((item[0], item[2]) for item in bucket),
+        bucket=tuple((piece.item.item_id, piece.stop - piece.start) for piece in bucket),
+        bucket_starts=tuple(piece.start for piece in bucket),
         sends=tuple(sends),
         receives=tuple(receives),
         input_splits=tuple(input_splits),
@@ -150,13 +153,13 @@ def rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) ->
     )
 
 
-def _sends(routes: BatchRoutes, bucket: tuple[Item, ...]) -> list[tuple[int, int, int, int]]:
+def _sends(routes: BatchRoutes, bucket: list[Piece]) -> list[tuple[int, int, int, int]]:
     found = [
-        (rank, item.item_id, start, stop)
-        for item in bucket
-        for part in routes.parts(item)
+        (rank, piece.item.item_id, start, stop)
+        for piece in bucket
+        for part in routes.parts(piece.item)
         for rank in part.ranks
-        for start, stop in part.runs
+        for start, stop in piece.clipped(part.runs)
     ]
     # Stable: within a destination the order stays that of the bucket.
     found.sort(key=_destination)
@@ -167,7 +170,7 @@ def _destination(send: tuple[int, int, int, int]) -> int:
     return send[0]
 
 
-_Arrival = tuple[int, "Item", list[tuple[int, int]], list[tuple[int, int, int]]]
+_Arrival = tuple[int, "Item", list[tuple[int, int]], list[OwnedRun]]
 
 
 def _arrivals(routes: BatchRoutes, parent_rank: int) -> Iterator[_Arrival]:
@@ -177,11 +180,22 @@ def _arrivals(routes: BatchRoutes, parent_rank: int) -> Iterator[_Arrival]:
     replica = routes.ownership.replica_of(parent_rank)
     explicit = routes.explicit
     whole = routes.whole_records
-    for source, item in routes.produced():
+    for source, piece in routes.pieces():
+        item = piece.item
         owned = owned_of(item[3]) if item.replica == replica else []
         if explicit and item[0] in explicit:
             if parent_rank not in explicit[item[0]] or not (owned or whole):
                 continue
         elif not owned:
             continue
-        yield source, item, [(0, item[2])] if whole else row_runs(owned), owned  # type: ignore[misc]
+        runs = [(0, item.rows)] if whole else row_runs(owned)
+        if routes.sharded:
+            runs = list(piece.clipped(runs))
+            owned = [
+                OwnedRun(max(low, piece.start), min(high, piece.stop), local + max(piece.start - low, 0))
+                for low, high, local in owned
+                if low < piece.stop and high > piece.start
+            ]
+            if not runs:
+                continue
+        yield source, item, runs, owned

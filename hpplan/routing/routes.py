@@ -232,6 +232,7 @@ def _batch_routes(
         workload.encoder_cp_size,
         batch.destinations,
         batch.items,
+        sharded=workload.sharded,
     )
 
 

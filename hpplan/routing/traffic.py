@@ -118,10 +118,9 @@ class BatchTraffic:
         size = routes.size
         self.items = [0] * size
         self.produced = [0] * size
-        for bucket, items in enumerate(routes.buckets):
-            rank = bucket * routes.encoder_cp_size
-            self.items[rank] = len(items)
-            self.produced[rank] = sum(item.rows for item in items)
+        for rank, piece in routes.pieces():
+            self.items[rank] += 1
+            self.produced[rank] += piece.stop - piece.start
         self.sent, self.received, self.kept = moved_by_rank(routes.totals.cells, size, routes.stride)
         power = 2 if cost == "rows^2" else 1
         costs = [[item.rows**power for item in items] for items in routes.buckets]

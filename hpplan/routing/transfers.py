@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from hpplan.routing.cells import joined, ranges_of, reaches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hpplan.routing.cells import Cell
     from hpplan.routing.modes import Mode
@@ -32,6 +32,20 @@ class Transfer(NamedTuple):
     item_id: int
     row_start: int
     row_stop: int
+
+
+class Piece(NamedTuple):
+    """Rows `[start, stop)` of an item, which one rank brings."""
+
+    item: Item
+    start: int
+    stop: int
+
+    def clipped(self, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Yield what of runs of the item's rows it has."""
+        for start, stop in runs:
+            if start < self.stop and stop > self.start:
+                yield max(start, self.start), min(stop, self.stop)
 
 
 class Part(NamedTuple):
@@ -71,12 +85,16 @@ class BatchRoutes:
         encoder_cp_size: int,
         destinations: dict[int, tuple[int, ...]],
         items: tuple[Item, ...] = (),
+        *,
+        sharded: bool = False,
     ) -> None:
         """Take the items of each bucket, in order; `destinations` are the explicit ones.
 
-        `items` are the same in the order in which their replicas list them.
+        `items` are the same in the order in which their replicas list them. With `sharded` each of the
+        ranks that encode a bucket together has a share of its rows.
         """
         self.items = items
+        self.sharded = sharded and encoder_cp_size > 1
         self.mode = mode
         self.granularity = granularity
         self.ownership = ownership
@@ -103,10 +121,29 @@ class BatchRoutes:
                 found[item.replica] = max(found.get(item.replica, 0), item.batch_index + 1)
         return found
 
-    def bucket_of(self, parent_rank: int) -> tuple[Item, ...]:
-        """Return what a rank produces: nothing, where it is no producer."""
-        bucket, beside = divmod(parent_rank, self.encoder_cp_size)
-        return () if beside else self.buckets[bucket]
+    def bucket_of(self, parent_rank: int) -> list[Piece]:
+        """Return what a rank brings: nothing, where it is no producer."""
+        bucket, share = divmod(parent_rank, self.encoder_cp_size)
+        if not self.sharded:
+            return [] if share else [Piece(item, 0, item.rows) for item in self.buckets[bucket]]
+        total, size = sum(item.rows for item in self.buckets[bucket]), self.encoder_cp_size
+        # Ulysses and ring encoders leave even shares, what remains to the first ranks.
+        start = share * (total // size) + min(share, total % size)
+        stop = start + total // size + (share < total % size)
+        found: list[Piece] = []
+        row = 0
+        for item in self.buckets[bucket]:
+            low, high = max(start, row), min(stop, row + item.rows)
+            if low < high:
+                found.append(Piece(item, low - row, high - row))
+            row += item.rows
+        return found
+
+    def pieces(self) -> Iterator[tuple[int, Piece]]:
+        """Yield what each rank brings, by rank and bucket order."""
+        for rank in range(0, self.size, 1 if self.sharded else self.encoder_cp_size):
+            for piece in self.bucket_of(rank):
+                yield rank, piece
 
     def produced(self) -> Iterator[tuple[int, Item]]:
         """Yield each item with its producer, by producer and bucket order."""
@@ -171,15 +208,19 @@ class BatchRoutes:
 
     def transfers(self) -> Iterator[Transfer]:
         """Yield every transfer, by source, bucket order, destination, row."""
-        for source, item in self.produced():
-            for ranks, runs, _ in self.parts(item):
+        for source, piece in self.pieces():
+            for ranks, runs, _ in self.parts(piece.item):
+                within = list(piece.clipped(runs))
                 for rank in ranks:
-                    for start, stop in runs:
-                        yield Transfer(source, rank, item.item_id, start, stop)
+                    for start, stop in within:
+                        yield Transfer(source, rank, piece.item.item_id, start, stop)
 
     @cached_property
     def totals(self) -> Totals:
         """The sums that need every item, in one pass over the items."""
+        return self._totals_of_pieces() if self.sharded else self._totals_of_records()
+
+    def _totals_of_records(self) -> Totals:
         cells: dict[Cell, int] = {}
         least = transfers = 0
         stretches_of, slices = self.ownership.stretches, self.ownership.slices
@@ -212,6 +253,22 @@ class BatchRoutes:
                 transfers += copies * width * blocks
                 key = (source, first * copies, width * copies, blocks)
                 cells[key] = cells.get(key, 0) + item.rows
+        return Totals(cells, least, transfers)
+
+    def _totals_of_pieces(self) -> Totals:
+        cells: dict[Cell, int] = {}
+        least = transfers = 0
+        for source, piece in self.pieces():
+            runs = self.ownership.runs(piece.item)
+            for ranks, sent, _ in self._parts(piece.item, runs, whole=self.whole_records):
+                within = list(piece.clipped(sent))
+                if within:
+                    key = (source, ranks.start, len(ranks), 1)
+                    cells[key] = cells.get(key, 0) + sum(stop - start for start, stop in within)
+                    transfers += len(within) * len(ranks)
+            for ranks, sent, _ in self._parts(piece.item, runs, whole=False):
+                rows = sum(stop - start for start, stop in piece.clipped(sent))
+                least += rows * (len(ranks) - (source in ranks))
         return Totals(cells, least, transfers)
 
     def matrix(self) -> list[list[int]]:

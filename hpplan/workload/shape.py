@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
     from hpplan.diagnostics import Code, Place
 
+OUTPUTS = ("leader", "sharded")
+"""Where the rows of a bucket are after encoding."""
+
 DTYPES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
 """What a feature can be, and its size in bytes."""
 
@@ -159,6 +162,13 @@ HEAD_FIELDS = (
     Field("dtype", _name(tuple(DTYPES), UNKNOWN_DTYPE), "Of the features.", default="bfloat16"),
     Field("payloads", count(1), "Tensors that travel on the same routes.", default=1),
     Field("encoder_cp_size", count(1), "Ranks that encode one bucket together.", default=1),
+    Field(
+        "encoder_output",
+        literal(OUTPUTS),
+        "Who has the rows of a bucket that several ranks encode: the first of them, or each its share.",
+        default="leader",
+        get=lambda workload: None if workload.encoder_output == "leader" else workload.encoder_output,
+    ),
     Field(
         "encoder_pool",
         one_of(count(1), literal(["all"]), belongs="a whole number from 1 on, or `all`"),

@@ -81,6 +81,7 @@ class Workload:
     dtype: str
     payloads: int
     encoder_cp_size: int
+    encoder_output: str
     encoder_pool: int | str
     input_width: int
     input_dtype: str
@@ -99,6 +100,11 @@ class Workload:
     def row_bytes(self) -> int:
         """Bytes of one row of all payloads."""
         return self.row_elements * DTYPES[self.dtype]
+
+    @property
+    def sharded(self) -> bool:
+        """Whether each of the ranks that encode a bucket together has a share of its rows."""
+        return self.encoder_output == "sharded" and self.encoder_cp_size > 1
 
     @property
     def input_row_bytes(self) -> int:

@@ -54,6 +54,8 @@ SETTINGS = [
     ("dp=2,cp=2", _workload("all", *MIXED[2:])),
     ("cp=2,dp=2", _workload("all", *MIXED[2:])),
     ("dp=2,cp=2", _workload("all", *MIXED[2:], encoder_cp_size=2)),
+    ("dp=2,cp=2", _workload("all", *MIXED[2:], encoder_cp_size=2, encoder_output="sharded")),
+    ("dp=4", _workload("all", *MIXED, encoder_cp_size=4, encoder_output="sharded")),
     ("dp=2,tp=2,sp", _workload("all", *MIXED[2:])),
     ("dp=2,tp=2", _workload("all", *MIXED[2:])),
 ]

@@ -53,6 +53,21 @@ def tokens_of(item: dict[str, Any]) -> list[int]:
     return [span["token_start"] + row for span in spans for row in range(span["rows"])]
 
 
+def brought_by(
+    replicas: list[dict[str, Any]], buckets: list[list[int]], encoder_cp: int, *, sharded: bool
+) -> dict[tuple[int, int], int]:
+    """Return the parent rank that has each (item, row) after encoding."""
+    rows_of = {item["item_id"]: item["output_rows"] for replica in replicas for item in replica["items"]}
+    found: dict[tuple[int, int], int] = {}
+    for bucket, ids in enumerate(buckets):
+        rows = [(item, row) for item in ids for row in range(rows_of[item])]
+        sizes = [len(rows) // encoder_cp + (rank < len(rows) % encoder_cp) for rank in range(encoder_cp)]
+        ranks = [rank for rank, size in enumerate(sizes) for _ in range(size)] if sharded else [0] * len(rows)
+        for name, rank in zip(rows, ranks, strict=True):
+            found[name] = bucket * encoder_cp + rank
+    return found
+
+
 def sent_rows(
     setting: Setting,
     replicas: list[dict[str, Any]],
@@ -60,18 +75,18 @@ def sent_rows(
     encoder_cp: int,
     *,
     whole: bool,
+    sharded: bool = False,
 ) -> set[Sent]:
     """Return every row that goes to some rank of one pool; `replicas` are those of the pool."""
-    producer = {item: bucket * encoder_cp for bucket, ids in enumerate(buckets) for item in ids}
+    brought = brought_by(replicas, buckets, encoder_cp, sharded=sharded)
     found: set[Sent] = set()
     for number, replica in enumerate(replicas):
         for item in replica["items"]:
-            source = producer[item["item_id"]]
             owners = [
                 holders(setting, replica.get("documents", []), number, token) for token in tokens_of(item)
             ]
             everyone = {rank for ranks in owners for rank in ranks}
             for row, ranks in enumerate(owners):
                 for rank in everyone if whole else ranks:
-                    found.add((source, rank, item["item_id"], row))
+                    found.add((brought[item["item_id"], row], rank, item["item_id"], row))
     return found

@@ -41,6 +41,7 @@ def pooled(draw: st.DrawFn) -> tuple[Mesh, dict[str, Any]]:
         "sequence": {"length": length, "cp_layout": layout},
         "encoder_pool": draw(st.sampled_from((pool, "all"))) if pool == dp else pool,
         "encoder_cp_size": width,
+        "encoder_output": draw(st.sampled_from(("leader", "sharded"))),
         "replicas": replicas,
     }
     return mesh, workload
@@ -91,7 +92,10 @@ def test_every_row_goes_where_its_token_is(
         replicas = data["replicas"][number * pool : (number + 1) * pool]
         buckets = [list(bucket) for bucket in routes.item_ids]
         assert len(buckets) * data["encoder_cp_size"] == pool * mesh.cp * mesh.tp == len(ranks)
-        expected = sent_rows(setting, replicas, buckets, data["encoder_cp_size"], whole=whole)
+        sharded = data["encoder_output"] == "sharded"
+        expected = sent_rows(
+            setting, replicas, buckets, data["encoder_cp_size"], whole=whole, sharded=sharded
+        )
         if table.mode.collective == "all_gather":
             expected = {(*sent[:1], rank, *sent[2:]) for sent in expected for rank in range(len(ranks))}
         rows = [
