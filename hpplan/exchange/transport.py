@@ -124,7 +124,7 @@ class Transport:
             for work in works:
                 self._wait(work, device, doing)
         except PeersFailed:
-            _given_up().extend(one.args for one in collectives)
+            _given_up().extend(collectives)
             raise
 
     def _wait(self, work: dist.Work, device: torch.device, doing: str) -> None:
@@ -140,11 +140,13 @@ class Transport:
 
 @cache
 def _given_up() -> list[object]:
-    """Return what holds the tensors of collectives that never ended.
+    """Return what holds collectives that never ended, with their tensors and their process group.
 
-    A thread of torch has them still. Where it held them last, it would wait for
-    the interpreter's lock, which torch 2.4 has while it waits for that thread:
-    when it lets go of the process group.
+    A thread of torch has them still. Whoever lets go of the process group waits
+    for that thread, for as long as gloo waits for the peer: the garbage collector,
+    say, in the midst of training with a new group. Where the thread held the
+    tensors last, it would wait for the interpreter's lock, which torch 2.4 has
+    meanwhile.
     """
     return []
 
