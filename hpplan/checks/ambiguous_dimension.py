@@ -37,6 +37,7 @@ activation, pad the activation and write `S(0)`. Parameters may be uneven: `S(-1
 )
 
 CODES: tuple[Code, ...] = (AMBIGUOUS_DIMENSION,)
+READS: tuple[str, ...] = ("placements",)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

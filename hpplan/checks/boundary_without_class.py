@@ -38,6 +38,7 @@ Add the class under `boundary_classes`, or say `is_boundary: false`.
 )
 
 CODES: tuple[Code, ...] = (BOUNDARY_WITHOUT_CLASS,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -37,6 +37,7 @@ Correct the name, add the entry, or remove the class.
 )
 
 CODES: tuple[Code, ...] = (BOUNDARY_WITHOUT_ENTRY,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

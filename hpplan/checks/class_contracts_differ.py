@@ -50,6 +50,7 @@ that normalizing settles it, run `hpplan normalize`.
 )
 
 CODES: tuple[Code, ...] = (CLASS_CONTRACTS_DIFFER,)
+READS: tuple[str, ...] = ("placements",)
 
 
 class _Group(NamedTuple):

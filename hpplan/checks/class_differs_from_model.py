@@ -36,6 +36,7 @@ Write the class that the message names. If it is another model's, so is the plan
 )
 
 CODES: tuple[Code, ...] = (CLASS_DIFFERS_FROM_MODEL,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.related import noted
 from hpplan.inspection.roles import ROLES, alike, effective, role_target
+from hpplan.inspection.subject import RESOLUTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +41,7 @@ Narrow one of the patterns.
 )
 
 CODES: tuple[Code, ...] = (COMPETING_STRATEGIES,)
+READS: tuple[str, ...] = RESOLUTION
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

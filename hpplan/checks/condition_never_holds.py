@@ -35,6 +35,7 @@ Set `ep_size` or `cp_size` in the plan's `parallel_dims`, or validate this plan 
 )
 
 CODES: tuple[Code, ...] = (CONDITION_NEVER_HOLDS,)
+READS: tuple[str, ...] = ("parallel_dims",)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

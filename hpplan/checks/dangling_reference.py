@@ -44,6 +44,7 @@ Correct the name, or remove the record.
 )
 
 CODES: tuple[Code, ...] = (DANGLING_REFERENCE,)
+READS: tuple[str, ...] = ("boundary_classes", "normalization", "not_covered", "remote_siblings")
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.forms import Forms
+from hpplan.inspection.subject import RESOLUTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,7 @@ Remove `deferred_bias_params`, or give the output the reduction that it waits fo
 )
 
 CODES: tuple[Code, ...] = (DEFERRED_BIAS_ON_IDENTITY,)
+READS: tuple[str, ...] = (*RESOLUTION, "mesh_dim_names", "parallel_dims", "rules", "placements")
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

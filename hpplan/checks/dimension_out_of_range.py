@@ -39,6 +39,7 @@ in.
 )
 
 CODES: tuple[Code, ...] = (DIMENSION_OUT_OF_RANGE,)
+READS: tuple[str, ...] = ("placements",)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -34,6 +34,7 @@ Leave `dp` out of the placement.
 )
 
 CODES: tuple[Code, ...] = (DP_PLACEMENT,)
+READS: tuple[str, ...] = ("placements",)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -35,6 +35,7 @@ Generate the plan again, or write its entries.
 )
 
 CODES: tuple[Code, ...] = (EMPTY_PARAM_PLAN,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

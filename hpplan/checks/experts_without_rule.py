@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.subject import RESOLUTION
 from hpplan.passes.ep_strip import EpStrip
 from hpplan.plan.strategies import MOE_EP_ROUTED
 from hpplan.wording import plural
@@ -42,6 +43,7 @@ way, ignore the warning, or say so with a rules file of `rules: []`.
 )
 
 CODES: tuple[Code, ...] = (EXPERTS_WITHOUT_RULE,)
+READS: tuple[str, ...] = (*RESOLUTION, "parallel_dims", "rules")
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

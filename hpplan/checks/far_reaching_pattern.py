@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.related import noted
 from hpplan.inspection.roles import ROLES, effective, role_target
+from hpplan.inspection.subject import RESOLUTION
 from hpplan.plan.fqn import ancestors, matcher
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ everything that the message names is meant.
 )
 
 CODES: tuple[Code, ...] = (FAR_REACHING_PATTERN,)
+READS: tuple[str, ...] = RESOLUTION
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hpplan.workload.workload import Reading, Workload
 
 CODES: tuple[Code, ...] = WORKLOAD_CODES
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

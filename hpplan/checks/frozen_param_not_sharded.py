@@ -39,6 +39,7 @@ Shard the parameter, or take it off the list.
 )
 
 CODES: tuple[Code, ...] = (FROZEN_PARAM_NOT_SHARDED,)
+READS: tuple[str, ...] = ("placements",)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

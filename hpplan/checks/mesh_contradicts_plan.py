@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hpplan.inspection.subject import Subject
 
 CODES: tuple[Code, ...] = (MESH_CONTRADICTS_PLAN,)
+READS: tuple[str, ...] = ("parallel_dims",)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -37,6 +37,7 @@ Name exactly the axes whose size is above 1, in mesh order.
 )
 
 CODES: tuple[Code, ...] = (MESH_DIMS_DISAGREE,)
+READS: tuple[str, ...] = ("parallel_dims",)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

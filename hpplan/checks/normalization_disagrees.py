@@ -47,6 +47,7 @@ boundary is back on purpose, remove the FQN from `normalization.stripped`.
 )
 
 CODES: tuple[Code, ...] = (NORMALIZATION_DISAGREES,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

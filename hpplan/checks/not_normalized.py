@@ -41,6 +41,7 @@ validate both: `hpplan validate plan.yaml plan.normalized.yaml --rules plan.rule
 )
 
 CODES: tuple[Code, ...] = (NOT_NORMALIZED,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

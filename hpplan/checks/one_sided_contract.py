@@ -40,6 +40,7 @@ Write both ends, the same placement twice where nothing changes; or remove the o
 )
 
 CODES: tuple[Code, ...] = (ONE_SIDED_CONTRACT,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -38,6 +38,7 @@ Use the names of `out_names` in `out_src` and `out_dst`.
 )
 
 CODES: tuple[Code, ...] = (OUT_NAMES_DISAGREE,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -65,6 +65,7 @@ Keep generated files beside the plan or below its folder, and record them by the
 )
 
 CODES: tuple[Code, ...] = (OUTPUT_CHANGED, UNCHECKED_OUTPUT)
+READS: tuple[str, ...] = ()
 
 _DIGITS = 64
 _LARGEST = 1 << 30

@@ -45,6 +45,7 @@ Cut it as the message says, or keep the whole module in one piece.
 )
 
 CODES: tuple[Code, ...] = (REPLICATED_IN_REGION,)
+READS: tuple[str, ...] = ("mesh_dim_names", "parallel_dims", "placements")
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

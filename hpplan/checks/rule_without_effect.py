@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hpplan.inspection.subject import RESOLUTION
 from hpplan.plan.codes import OTHER_CLASS, UNMATCHED_RULE, UNRESOLVED_TARGET
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from hpplan.inspection.subject import Subject
 
 CODES: tuple[Code, ...] = (UNRESOLVED_TARGET, UNMATCHED_RULE, OTHER_CLASS)
+READS: tuple[str, ...] = (*RESOLUTION, "not_covered", "remote_siblings")
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

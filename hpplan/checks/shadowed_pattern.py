@@ -42,6 +42,7 @@ Remove the pattern that adds nothing, or narrow the one that covers it.
 )
 
 CODES: tuple[Code, ...] = (SHADOWED_PATTERN,)
+READS: tuple[str, ...] = ("boundary_classes", "normalization")
 
 
 class _Pattern(NamedTuple):

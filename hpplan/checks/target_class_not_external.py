@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.subject import RESOLUTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,7 @@ Add the class to the plan's `external_state_classes`.
 )
 
 CODES: tuple[Code, ...] = (TARGET_CLASS_NOT_EXTERNAL,)
+READS: tuple[str, ...] = (*RESOLUTION, "external_state_classes")
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

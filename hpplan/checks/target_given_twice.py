@@ -42,6 +42,7 @@ Remove the target that is not meant.
 )
 
 CODES: tuple[Code, ...] = (TARGET_GIVEN_TWICE,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -44,6 +44,7 @@ Give it a placement; `R` is one. Name modules that the plan is not about under `
 )
 
 CODES: tuple[Code, ...] = (UNCOVERED_PARAMETER,)
+READS: tuple[str, ...] = ("not_covered", "remote_siblings")
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -41,6 +41,7 @@ Take a size that divides. The hint names those that do.
 )
 
 CODES: tuple[Code, ...] = (UNEVEN_DIMENSION,)
+READS: tuple[str, ...] = ("placements",)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

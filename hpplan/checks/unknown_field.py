@@ -45,6 +45,7 @@ keeps unknown fields when it writes a plan.
 )
 
 CODES: tuple[Code, ...] = (UNKNOWN_FIELD,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

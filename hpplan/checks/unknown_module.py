@@ -39,6 +39,7 @@ that builds it, has to be frozen anew.
 )
 
 CODES: tuple[Code, ...] = (UNKNOWN_MODULE,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

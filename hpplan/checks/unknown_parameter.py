@@ -38,6 +38,7 @@ Write the name that the model has, from the module on: `gate_proj.weight`.
 )
 
 CODES: tuple[Code, ...] = (UNKNOWN_PARAMETER,)
+READS: tuple[str, ...] = ()
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

@@ -42,6 +42,7 @@ Correct the axis, or add it to `mesh_dim_names` (and to `parallel_dims`) if it i
 )
 
 CODES: tuple[Code, ...] = (UNKNOWN_PLACEMENT_AXIS,)
+READS: tuple[str, ...] = ("placements",)
 
 _AXES = frozenset({*AXES, "ep"})
 

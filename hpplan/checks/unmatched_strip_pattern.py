@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.subject import RESOLUTION
 from hpplan.plan.fqn import matcher
 from hpplan.wording import some
 
@@ -43,6 +44,7 @@ Correct the pattern: it is matched against the FQN below the target, and `*` cro
 )
 
 CODES: tuple[Code, ...] = (UNMATCHED_STRIP_PATTERN,)
+READS: tuple[str, ...] = (*RESOLUTION, "parallel_dims", "rules")
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

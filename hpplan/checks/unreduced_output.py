@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.alike import alike
+from hpplan.inspection.subject import RESOLUTION
 from hpplan.plan.fqn import ancestors, matcher
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ it with the rules that it was normalized with, `hpplan validate PLAN --rules FIL
 )
 
 CODES: tuple[Code, ...] = (UNREDUCED_OUTPUT,)
+READS: tuple[str, ...] = (*RESOLUTION, "mesh_dim_names", "parallel_dims", "rules", "placements")
 
 
 class _Partial(NamedTuple):

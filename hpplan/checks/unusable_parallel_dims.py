@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hpplan.inspection.subject import Subject
 
 CODES: tuple[Code, ...] = (EP_DOES_NOT_DIVIDE, UNUSABLE_AXIS_SIZE)
+READS: tuple[str, ...] = ("parallel_dims",)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:

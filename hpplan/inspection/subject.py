@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from hpplan.plan.strategies import Strategy, StrategyTable
     from hpplan.routing.mesh import Mesh
 
+RESOLUTION = ("model_type", "source", "boundary_classes", "normalization", "strategies")
+"""What decides which strategy a rule stands for, and which modules are of its class."""
+
 CONTRACT_FIELDS = ("in_src", "in_dst", "out_src", "out_dst")
 """The fields of an entry that hold placements of tensors."""
 

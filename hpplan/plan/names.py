@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.plan.codes import MISSING_FIELD, MISTYPED_FIELD, NAME_TOO_LONG
 from hpplan.shapes.findings import Codes
 from hpplan.shapes.shape import list_of, text, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 LONGEST_NAME = 1000
 """Characters of a name or pattern: findings, changes and records repeat it for each module concerned."""
@@ -25,3 +30,13 @@ NAME = told(
     string_too_long=lambda _name, _found, place: name_too_long(place),
 )
 NAMES = list_of(NAME)
+
+
+def sound_records(
+    data: Mapping[str, Any], field: str, faults: Iterable[Diagnostic], place: Place
+) -> list[tuple[int, dict[str, Any]]]:
+    """Return the records of a list that no fault is about, each with its index."""
+    broken = {item.place.path[len(place.path) :][:2] for item in faults}
+    if () in broken or (field,) in broken:
+        return []
+    return [pair for pair in enumerate(data.get(field) or ()) if (field, pair[0]) not in broken]

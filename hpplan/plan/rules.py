@@ -8,13 +8,13 @@ from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import MISSING_FIELD, NO_RULES, UNKNOWN_CONDITION
 from hpplan.plan.model import PLAN
-from hpplan.plan.names import LONGEST_NAME, NAME, SHAPE_CODES, name_too_long
+from hpplan.plan.names import LONGEST_NAME, NAME, SHAPE_CODES, name_too_long, sound_records
 from hpplan.plan.strategies import STRATEGY, Strategy, strategies_from
 from hpplan.shapes.findings import Checker
 from hpplan.shapes.shape import MAPPING, TEXT, TEXTS, Field, Shape, key_order, list_of, one_of, or_null
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hpplan.documents.reader import Document
     from hpplan.plan.model import Plan
@@ -138,59 +138,77 @@ def load_rules(document: Document) -> RuleSet:
 
     Raises InvalidInput with everything that is wrong with them.
     """
+    rules, problems = read_rules(document)
+    if problems:
+        raise InvalidInput(problems)
+    return rules
+
+
+def read_rules(document: Document) -> tuple[RuleSet, list[Diagnostic]]:
+    """Return the rules and strategies of a file that are in order, and what is wrong with it."""
     data, place = document.data, document.place
     field = rules_field(data)
     if field is None:
-        raise InvalidInput(
-            [
-                Diagnostic(
-                    NO_RULES,
-                    "this file has neither `rules` nor `plan_overrides`",
-                    place,
-                    hint="name the list `rules`; a file without rules says `rules: []`",
-                )
-            ]
-        )
+        message = "this file has neither `rules` nor `plan_overrides`"
+        hint = "name the list `rules`; a file without rules says `rules: []`"
+        return RuleSet(()), [Diagnostic(NO_RULES, message, place, hint)]
     ours = ("model_type", "strategies", field) if field == "rules" else (field,)
     data = {name: data[name] for name in ours if name in data}
     problems = list(_check(data, place))
-    if problems:
-        raise InvalidInput(problems)
-    rules = _rules(data[field] or [], place.at(field), problems, every_record_is_a_rule=field == "rules")
-    if problems:
-        raise InvalidInput(problems)
-    strategies = strategies_from(data.get("strategies", []), place.at("strategies"))
-    return RuleSet(rules, strategies, data.get("model_type"))
+    records = sound_records(data, field, problems, place)
+    declared = sound_records(data, "strategies", problems, place)
+    model_type = data.get("model_type")
+    return (
+        RuleSet(
+            _rules(records, place.at(field), problems, every_record_is_a_rule=field == "rules"),
+            strategies_from(declared, place.at("strategies"), problems),
+            model_type if isinstance(model_type, str) else None,
+        ),
+        problems,
+    )
 
 
 def rules_of_plan(plan: Plan) -> RuleSet:
-    """Return the rules that a plan carries: `module_overrides`, then `injections`."""
+    """Return the rules that a plan carries: `module_overrides`, then `injections`.
+
+    Raises InvalidInput with everything that is wrong with them.
+    """
+    rules, problems = read_rules_of_plan(plan)
+    if problems:
+        raise InvalidInput(problems)
+    return rules
+
+
+def read_rules_of_plan(plan: Plan) -> tuple[RuleSet, list[Diagnostic]]:
+    """Return the rules of a plan that are in order, and what is wrong with the others."""
     problems: list[Diagnostic] = []
     rules: list[Rule] = []
     for field in RULES_OF_PLAN:
         records, place = plan.data.get(field, []), plan.place.at(field)
-        shape = list(_check({"rules": records}, plan.place))
-        problems += (
-            Diagnostic(item.code, item.message, place.at(*item.place.path[1:]), item.hint) for item in shape
-        )
-        if not shape:
-            rules += _rules(records, place, problems, every_record_is_a_rule=False)
-    if problems:
-        raise InvalidInput(problems)
-    return RuleSet(tuple(rules))
+        shape = [
+            Diagnostic(item.code, item.message, place.at(*item.place.path[1:]), item.hint)
+            for item in _check({"rules": records}, Place(plan.place.document))
+        ]
+        problems += shape
+        sound = sound_records(plan.data, field, shape, plan.place)
+        rules += _rules(sound, place, problems, every_record_is_a_rule=False)
+    return RuleSet(tuple(rules)), problems
 
 
 def _rules(
-    records: list[dict[str, Any]],
+    records: Iterable[tuple[int, dict[str, Any]]],
     place: Place,
     problems: list[Diagnostic],
     *,
     every_record_is_a_rule: bool,
 ) -> tuple[Rule, ...]:
-    """Read records; those that concern nothing of ours are passed over unless every one must be a rule."""
+    """Read records; those that concern nothing of ours are passed over unless every one must be a rule.
+
+    Those in which something is wrong are left out.
+    """
     rules = []
-    for index, item in enumerate(records):
-        here = place.at(index)
+    for index, item in records:
+        here, known = place.at(index), len(problems)
         given = what_is_given(item)
         fields = target_fields(given)
         targets = {role: _target(given[name], here.at(name), problems) for role, name in fields.items()}
@@ -237,7 +255,8 @@ def _rules(
             for text, where in zip(rule.patterns, rule.pattern_places, strict=True)
             if len(text) > LONGEST_NAME
         )
-        rules.append(rule)
+        if len(problems) == known:
+            rules.append(rule)
     return tuple(rules)
 
 

@@ -6,13 +6,14 @@ import os
 import re
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.disk.descriptors import prints_aside
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import BROKEN_STRATEGY_PLUGIN, NO_RULES, STRATEGY_CLASH
-from hpplan.plan.names import NAME, NAMES, SHAPE_CODES
+from hpplan.plan.names import NAME, NAMES, SHAPE_CODES, sound_records
 from hpplan.shapes.findings import Checker
 from hpplan.shapes.shape import Field, Shape, list_of, values
 
@@ -126,47 +127,44 @@ def strategy_from(data: Mapping[str, Any], place: Place | None = None) -> Strate
     return Strategy(**values(STRATEGY.fields, data), place=place)
 
 
-def strategies_from(data: list[dict[str, Any]], place: Place) -> tuple[Strategy, ...]:
-    """Return the strategies of one file; raise InvalidInput where one declares a target twice."""
-    strategies = tuple(strategy_from(item, place.at(index)) for index, item in enumerate(data))
-    problems = []
-    first: dict[str, Place] = {}
-    for index, strategy in enumerate(strategies):
-        here = place.at(index, "target")
-        if strategy.target in first:
-            earlier = first[strategy.target]
+def strategies_from(
+    records: Iterable[tuple[int, dict[str, Any]]], place: Place, problems: list[Diagnostic]
+) -> tuple[Strategy, ...]:
+    """Return the strategies of one file; that it declares a target twice is a problem."""
+    first: dict[str, Strategy] = {}
+    for index, data in records:
+        strategy = strategy_from(data, place.at(index))
+        earlier = first.setdefault(strategy.target, strategy)
+        if earlier is not strategy and earlier.place is not None:
             problems.append(
                 Diagnostic(
                     STRATEGY_CLASH,
                     f"the strategy '{strategy.target}' is declared twice in this file",
-                    here,
+                    place.at(index, "target"),
                     hint="remove one of the two, or give it another target",
-                    related=(Place(earlier.document, earlier.path, note="first declared here"),),
+                    related=(replace(earlier.place.at("target"), note="first declared here"),),
                 )
             )
-        first.setdefault(strategy.target, here)
+    return tuple(first.values())
+
+
+def load_strategies(document: Document) -> tuple[Strategy, ...]:
+    """Return the strategies of a `--strategies` file; raise InvalidInput when it is none."""
+    strategies, problems = read_strategies(document)
     if problems:
         raise InvalidInput(problems)
     return strategies
 
 
-def load_strategies(document: Document) -> tuple[Strategy, ...]:
-    """Return the strategies of a `--strategies` file; raise InvalidInput when it is none."""
-    if "strategies" not in document.data:
-        raise InvalidInput(
-            [
-                Diagnostic(
-                    NO_RULES,
-                    "this file has no `strategies`",
-                    document.place,
-                    hint="name the list `strategies`",
-                )
-            ]
-        )
-    problems = list(_check(document.data, document.place))
-    if problems:
-        raise InvalidInput(problems)
-    return strategies_from(document.data["strategies"], document.place.at("strategies"))
+def read_strategies(document: Document) -> tuple[tuple[Strategy, ...], list[Diagnostic]]:
+    """Return the strategies of a file that are in order, and what is wrong with it."""
+    data, place = document.data, document.place
+    if "strategies" not in data:
+        hint = "name the list `strategies`"
+        return (), [Diagnostic(NO_RULES, "this file has no `strategies`", place, hint)]
+    problems = list(_check(data, place))
+    records = sound_records(data, "strategies", problems, place)
+    return strategies_from(records, place.at("strategies"), problems), problems
 
 
 def installed_strategies() -> tuple[Strategy, ...]:

@@ -60,6 +60,16 @@ class Check(Protocol):
     def CODES(self) -> tuple[Code, ...]:  # noqa: N802 - a constant of the file
         """What the check may yield."""
 
+    @property
+    def READS(self) -> tuple[str, ...]:  # noqa: N802 - the same
+        """What must be in order for the check to run.
+
+        Top-level fields of the plan that it reads as a whole, and `rules` and
+        `strategies` of the run. A finding about a module waits for its own
+        entry and class in any case: for their placements where `placements`
+        is among these.
+        """
+
     def check(self, subject: Subject) -> Iterator[Diagnostic]:
         """Yield the findings, by path."""
 

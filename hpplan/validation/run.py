@@ -11,7 +11,6 @@ from hpplan.checks.feature_exchange import check_workload
 from hpplan.checks.not_normalized import NOT_NORMALIZED
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.disk.streams import STDIN_NAME, typed
-from hpplan.documents.reader import Document
 from hpplan.errors import InvalidInput
 from hpplan.inspection.subject import Subject
 from hpplan.passes.record import content_sha256
@@ -22,23 +21,24 @@ from hpplan.plan.rules import (
     RULES_OF_FILE,
     RULES_OF_PLAN,
     RuleSet,
-    load_rules,
     model_type_for,
-    rules_field,
+    read_rules,
+    read_rules_of_plan,
     rules_of_plan,
 )
-from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, load_strategies
+from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, read_strategies
 from hpplan.routing.routes_document import load_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
 from hpplan.validation.kinds import take
-from hpplan.validation.partial import Partial, SoundRules, salvage, sound_rules
+from hpplan.validation.partial import Partial, salvage
 from hpplan.validation.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Collection, Iterable
 
     from hpplan.diagnostics import Code, Diagnostic, Place
+    from hpplan.documents.reader import Document
     from hpplan.models.facts import ModelFacts
     from hpplan.plan.strategies import Strategy
     from hpplan.routing.mesh import Mesh
@@ -78,17 +78,22 @@ class CheckRun:
         """Check plans against the rules in a document instead of their own."""
         self._options += ("--rules", typed(document.source.name))
         self._check_text_of_rules(document)
-        sound = self._sound_rules(document)
-        self._rules = sound.rules
-        self._broken |= {"rules" if name in RULES_OF_FILE else name for name in sound.broken}
+        self._rules, problems = read_rules(document)
+        self._broken |= self._parts(problems)
 
     def use_strategies(self, document: Document) -> None:
         """Let the strategies in a document join the others, and win."""
         self._options += ("--strategies", typed(document.source.name))
         self._check_text_of_rules(document)
-        sound = self._sound_strategies(document)
-        self._declared = sound.rules.strategies
-        self._broken |= sound.broken
+        self._declared, problems = read_strategies(document)
+        if self._parts(problems):
+            self._broken.add("strategies")
+
+    def _parts(self, problems: list[Diagnostic]) -> set[str]:
+        """Report what keeps rules from being read; return what of them is broken."""
+        self.blocking.extend(problems)
+        fields = {str(item.place.path[0]) if item.place.path else "rules" for item in problems}
+        return {"rules" if name in RULES_OF_FILE else name for name in fields}
 
     def check(self, document: Document) -> None:
         """Check one document by itself, whatever its kind is.
@@ -163,62 +168,29 @@ class CheckRun:
             self._unknown_mesh = True
         else:
             self._plans.append(partial.plan)
-        sound = not (partial.broken or partial.unsure)
-        subject = self._subject(partial.plan, rules, whole=sound, unsure=partial.unsure)
+        subject = self._subject(partial.plan, rules, whole=partial.whole, unsure=partial.unsure)
         if any(not_normalized.check(subject)):
             self._normalized[plan.place.document] = content_sha256(subject.normalized.plan)
         for check in CHECKS[len(SHAPE_CHECKS) :]:
-            self.findings.extend(
-                item for item in check.check(subject) if sound or not partial.hides(check, item)
-            )
+            self.findings.extend(partial.findings(check, check.check(subject)))
 
     def _with_rules(self, partial: Partial) -> tuple[Partial, RuleSet]:
         """Return the rules for a plan, and the plan with what is broken in them."""
         broken = partial.broken | self._broken
         if self._rules is not None:
             return partial._replace(broken=broken), self._rules
-        if broken & set(RULES_OF_PLAN):
+        rules, problems = read_rules_of_plan(partial.plan)
+        self.blocking.extend(problems)
+        if problems or broken & set(RULES_OF_PLAN):
             broken |= {"rules"}
-        plan = partial.plan
-        found = sound_rules(lambda data: rules_of_plan(Plan(data, plan.place)), plan.data, RULES_OF_PLAN)
-        self.blocking.extend(found.problems)
-        if found.broken:
-            broken |= {"rules"}
-        return partial._replace(broken=broken, records=found.records), found.rules
-
-    def _sound_rules(self, document: Document) -> SoundRules:
-        data, source = document.data, document.source
-        field = rules_field(data)
-        if field is None:
-            return self._nothing_of(load_rules, document, "rules")
-        found = sound_rules(lambda left: load_rules(Document(source, left)), data, (field, "strategies"))
-        self.blocking.extend(found.problems)
-        return found
-
-    def _sound_strategies(self, document: Document) -> SoundRules:
-        data, source = document.data, document.source
-        if "strategies" not in data:
-            return self._nothing_of(load_strategies, document, "strategies")
-        found = sound_rules(
-            lambda left: RuleSet((), load_strategies(Document(source, left))), data, ("strategies",)
-        )
-        self.blocking.extend(found.problems)
-        return found
-
-    def _nothing_of(self, load: Callable[[Document], object], document: Document, what: str) -> SoundRules:
-        """Report that a document holds nothing of what it was given for."""
-        try:
-            load(document)
-        except InvalidInput as failure:
-            self.blocking.extend(failure.diagnostics)
-        return SoundRules(RuleSet(()), broken=frozenset({what}))
+        records = frozenset(item.place.path[:2] for item in problems)
+        return partial._replace(broken=broken, records=records), rules
 
     def _check_rules(self, document: Document) -> None:
         self._check_text_of_rules(document)
-        sound = self._sound_rules(document)
-        if sound.broken & {"strategies", "model_type"} or "strategies" in self._broken:
+        rules, problems = read_rules(document)
+        if (self._parts(problems) | self._broken) & {"strategies", "model_type"}:
             return
-        rules = sound.rules
         nothing = Plan({"param_plan": {}, "boundary_classes": {}}, document.place)
         table = self._strategies(rules.strategies)
         model_type = model_type_for(nothing, rules, self.model_type)
@@ -231,7 +203,7 @@ class CheckRun:
 
     def _check_strategies(self, document: Document) -> None:
         self._check_text_of_rules(document)
-        self._sound_strategies(document)
+        self._parts(read_strategies(document)[1])
 
     def _check_workload(self, document: Document) -> None:
         self.findings.extend(check_workload(document.data, document.place, self.mesh))

@@ -13,6 +13,7 @@ from hpplan import checks
 from hpplan.checks import foreign_routes
 from hpplan.models import codes as model_codes
 from hpplan.passes.pipeline import PASSES
+from hpplan.plan.model import PLAN
 from hpplan.reports.findings.formats import FORMATS as FINDING_FORMATS
 from hpplan.reports.route.formats import FORMATS as ROUTE_FORMATS
 from hpplan.routing.assignment import POLICIES
@@ -42,6 +43,14 @@ def test_every_check_is_in_its_tuple() -> None:
     listed = {check.__name__.rpartition(".")[2] for check in (*CHECKS, *RULES_CHECKS, foreign_routes)}
     assert _files("checks") == listed
     assert checks.__doc__
+
+
+def test_every_check_says_what_it_reads() -> None:
+    """A check that says something untrue of a plan in which a field that it reads is broken."""
+    parts = {*PLAN.names, "rules", "strategies", "placements"}
+    for check in CHECKS:
+        unknown = set(check.READS) - parts
+        assert not unknown, f"{check}: READS names {unknown}, and there are {parts}"
 
 
 def test_every_code_of_a_check_has_its_cases() -> None:
