@@ -37,6 +37,8 @@ class Measure(NamedTuple):
     of: Callable[[Traffic], float]
     decimals: int
     needs_link: bool = False
+    of_pools: bool = False
+    """Whether it is worked out only where replicas share the encoder work."""
 
 
 def _encode_imbalance(traffic: Traffic) -> float:
@@ -71,6 +73,22 @@ MEASURES: tuple[Measure, ...] = (
         lambda traffic: traffic.rows_leaving * traffic.row_bytes,
         0,
     ),
+    Measure(
+        "input_bytes_leaving",
+        "bytes of inputs that leave their rank",
+        lambda traffic: (
+            0 if traffic.inputs is None else traffic.inputs.rows_leaving * traffic.inputs.row_bytes
+        ),
+        0,
+        of_pools=True,
+    ),
+    Measure(
+        "idle_producers",
+        "producers that encode nothing",
+        lambda traffic: sum(not bucket for _, routes in traffic.table.parents for bucket in routes.buckets),
+        0,
+        of_pools=True,
+    ),
     Measure("seconds", "estimated time", lambda traffic: traffic.seconds or 0.0, 9, needs_link=True),
 )
 """What is compared; an imbalance of 1 is none."""
@@ -98,7 +116,7 @@ _MEASURED = Answer(
         Field(one.name, DISTRIBUTION.schema, f"{one.summary[0].upper()}{one.summary[1:]}.")
         for one in MEASURES
     ),
-    optional=tuple(one.name for one in MEASURES if one.needs_link),
+    optional=tuple(one.name for one in MEASURES if one.needs_link or one.of_pools),
 )
 STATISTICS = Answer(
     None,
@@ -143,7 +161,8 @@ class Statistics:
     @property
     def measures(self) -> list[Measure]:
         """The measures that were worked out."""
-        return [one for one in MEASURES if self.link is not None or not one.needs_link]
+        found = next(iter(self.policies.values()))
+        return [one for one in MEASURES if one.name in found]
 
     def best(self, measure: Measure) -> list[str]:
         """Return the policies with the least 95th percentile of a measure."""
@@ -186,6 +205,9 @@ def statistics(
 ) -> Statistics:
     """Route every micro-batch under every policy, and under its own buckets where all have some.
 
+    Where workloads ask for pools of replicas, each policy is looked at with pools of one replica, of as
+    many as they ask for, and of all.
+
     With `only` that policy is looked at alone. Encoding is measured in `cost`.
     `progress` is called after each micro-batch. Raises what `plan_routes`
     raises.
@@ -193,24 +215,23 @@ def statistics(
     check_request(granularity, POLICIES[0].name if only is None else only, cost, load_factor)
     if link is not None:
         check_links(*link)
-    names = [policy.name for policy in POLICIES if only in {None, policy.name}]
-    if only is None and all(
-        batch.buckets is not None for workload in workloads for batch in workload.batches
-    ):
-        names.insert(0, GIVEN)
-    wanted = [one for one in MEASURES if link is not None or not one.needs_link]
+    ways = _ways(mesh, workloads, only)
+    pooled = any(way.pool is not None for way in ways)
+    wanted = [
+        one for one in MEASURES if (link is not None or not one.needs_link) and (pooled or not one.of_pools)
+    ]
     values: dict[str, dict[str, list[float]]] = {
-        name: {measure.name: [] for measure in wanted} for name in names
+        way.name: {measure.name: [] for measure in wanted} for way in ways
     }
     warnings: dict[Code, list[Diagnostic]] = {}
     for workload in workloads:
         free = without_buckets(workload)
-        for name in names:
+        for name, policy, pool in ways:
             table = plan_routes(
                 mesh,
-                workload if name == GIVEN else free,
+                workload if policy is None else free.with_pool(pool),
                 granularity,
-                "lpt" if name == GIVEN else name,
+                policy or POLICIES[0].name,
                 cost=cost,
                 load_factor=load_factor,
             )
@@ -233,6 +254,35 @@ def statistics(
         },
         tuple(_first_of_all(found) for found in warnings.values()),
     )
+
+
+class _Way(NamedTuple):
+    """A policy, None for the buckets that workloads bring, and the pools it is looked at with."""
+
+    name: str
+    policy: str | None
+    pool: int | None
+    """None where no workload asks for pools."""
+
+
+def _ways(mesh: Mesh, workloads: Sequence[Workload], only: str | None) -> list[_Way]:
+    asked = {mesh.pooled(workload.encoder_pool).pool for workload in workloads}
+    pools: list[int | None] = [None] if asked == {1} else [*sorted({1, mesh.dp, *asked})]
+    ways = [
+        _Way(policy.name if pool is None else f"{policy.name}, pool {pool}", policy.name, pool)
+        for policy in POLICIES
+        if only in {None, policy.name}
+        for pool in pools
+    ]
+    buckets = all(
+        any(batch.buckets is not None for batch in workload.batches)
+        if workload.encoder_pool != 1
+        else all(batch.buckets is not None for batch in workload.batches)
+        for workload in workloads
+    )
+    if only is None and buckets:
+        ways.insert(0, _Way(GIVEN, None, None if asked == {1} else 1))
+    return ways
 
 
 def _first_of_all(found: list[Diagnostic]) -> Diagnostic:

@@ -26,6 +26,30 @@ def workload(*items: tuple[int, int], length: int = 32, **fields: Any) -> Worklo
     return load_workload({"sequence": {"length": length}, "items": listed, **fields}, Place("w"))
 
 
+def test_pools_stand_beside_policies() -> None:
+    """Four photos of one replica of four: alone three ranks idle, in pools of two two, in one pool none."""
+    items = [
+        {"item_id": at, "batch_index": at, "decoder_token_start": 0, "output_rows": 8, "input_rows": 32}
+        for at in range(4)
+    ]
+    data = {
+        "sequence": {"length": 8},
+        "encoder_pool": 2,
+        "replicas": [{"items": items}, *[{"items": []}] * 3],
+    }
+    found = statistics(parse_mesh("dp=4"), [load_workload(data)], only="lpt")
+    assert list(found.policies) == ["lpt, pool 1", "lpt, pool 2", "lpt, pool 4"]
+    measured = [
+        (one["encode_imbalance"].worst, one["idle_producers"].worst, one["input_bytes_leaving"].worst)
+        for one in found.policies.values()
+    ]
+    # Rows of one bfloat16: of four items in a pool of two, two travel, and in the pool of all three.
+    assert measured == [(4.0, 3, 0), (2.0, 2, 2 * 32 * 2), (1.0, 0, 3 * 32 * 2)]
+    alone = statistics(parse_mesh("dp=4"), [load_workload({**data, "encoder_pool": 1})], only="lpt")
+    assert list(alone.policies) == ["lpt"]
+    assert "idle_producers" not in alone.policies["lpt"]
+
+
 def test_distribution() -> None:
     """The median of an even number is between the middle two; p95 is a value that occurred (nearest rank)."""
     assert distribution([3, 1]) == (2, 3, 3, 0)

@@ -41,6 +41,6 @@ def render(found: Statistics, screen: Screen) -> str:
 def _spelled(measure: Measure, value: float) -> str:
     if measure.name == "seconds":
         return duration(value)
-    if measure.name == "bytes_leaving":
+    if measure.name.endswith("bytes_leaving"):
         return size(value)
     return f"{value:,.{measure.decimals}f}"
