@@ -16,10 +16,7 @@ from hpplan.documents.codes import (
     UNPAIRED_SURROGATE,
 )
 from hpplan.documents.collector import collector_paused
-from hpplan.documents.json_text.tokens import json_tokens
 from hpplan.documents.limits import MAX_DEPTH
-from hpplan.documents.tokens import SCALAR
-from hpplan.documents.visits import visits
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -199,6 +196,10 @@ def _is_too_deep(data: Data) -> bool:
 
 def _findings(source: Source) -> Iterator[Diagnostic]:
     """Walk the text once more, slowly and with positions, and say everything that is wrong."""
+    from hpplan.documents.json_text.tokens import json_tokens
+    from hpplan.documents.tokens import SCALAR
+    from hpplan.documents.visits import visits
+
     for visit in visits(json_tokens(source.text)):
         place = visit.place(source)
         problem: tuple[Code, str] | None = None

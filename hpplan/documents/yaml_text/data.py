@@ -22,7 +22,6 @@ from hpplan.documents import codes
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.limits import MAX_COPIED, MAX_COPIES, MAX_DEPTH, MAX_NODES, NUMBERED
 from hpplan.documents.scalars import Data, PlainScalars
-from hpplan.documents.visits import visits
 from hpplan.documents.yaml_text.faults import check_printable, gave_up_on_depth, syntax_failure
 from hpplan.documents.yaml_text.parser import Event, open_parser
 from hpplan.documents.yaml_text.tags import TOO_LARGE, collection_problem, tagged_scalar
@@ -109,6 +108,7 @@ def _built(source: Source, *, slow: bool = False) -> tuple[_Builder, Data]:
 def _duplicates(source: Source, repeated: set[int]) -> Iterator[Diagnostic]:
     """Yield a finding for each key that was found a second time, by where it is in the text."""
     if repeated:
+        from hpplan.documents.visits import visits
         from hpplan.documents.yaml_text.tokens import yaml_tokens
 
         for visit in visits(yaml_tokens(source.text)):
