@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -92,6 +93,7 @@ def test_no_document_breaks_the_checks(data: dict[str, Any]) -> None:
             assert "\x1b" not in text
 
 
+@pytest.mark.slow
 @QUICK
 @given(SOUND, SOUND)
 def test_no_plan_breaks_explain_and_diff(one: dict[str, Any], other: dict[str, Any]) -> None:

@@ -312,6 +312,7 @@ def without(data: Any, path: Path) -> Any:  # noqa: ANN401 - document data
     return changed(data, tuple(above), {key: value for key, value in mapping.items() if key != last})
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=list(HealthCheck), max_examples=200)
 @given(st.randoms(use_true_random=True))
 def test_nothing_is_said_that_a_correction_makes_untrue(random: Random) -> None:

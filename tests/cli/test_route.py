@@ -410,6 +410,7 @@ def test_text_fits_a_terminal() -> None:
             assert "\x1b" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_same_bytes_under_any_hash_seed(hpplan_process: ProcessRunner) -> None:
     """The order of a set shows in the output."""

@@ -42,6 +42,7 @@ def test_parsers_agree(pieces: list[str]) -> None:
     check("a: " + "".join(pieces))
 
 
+@pytest.mark.slow
 @given(st.sampled_from(FRAMES), FLOW, FLOW)
 @settings(max_examples=1000)
 @example("a: [{0}, {1}]", "x?y", "x ?")

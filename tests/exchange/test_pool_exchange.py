@@ -85,6 +85,7 @@ def test_inputs_and_features_arrive_in_every_layout() -> None:
         assert [check.mismatches for checks in by_setting for check in checks] == [()] * 8
 
 
+@pytest.mark.slow
 def test_wrong_inputs_are_seen() -> None:
     """The verification of inputs finds nothing, whatever there is."""
     checks = run_ranks(4, _verify_all, "flipped")
@@ -125,7 +126,14 @@ def _pixels(item: dict[str, Any]) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("mesh", "pool"), [("dp=4", "all"), ("dp=4", 2), ("dp=4", 1), ("dp=2,cp=2", "all"), ("dp=2,tp=2", "all")]
+    ("mesh", "pool"),
+    [
+        pytest.param("dp=4", "all", marks=pytest.mark.slow),
+        pytest.param("dp=4", 2, marks=pytest.mark.slow),
+        pytest.param("dp=4", 1, marks=pytest.mark.slow),
+        ("dp=2,cp=2", "all"),
+        pytest.param("dp=2,tp=2", "all", marks=pytest.mark.slow),
+    ],
 )
 def test_gradients_equal_one_process_whoever_encoded(mesh: str, pool: object) -> None:
     """The encoder learns from other images than it saw, or from some twice."""
@@ -143,6 +151,7 @@ def test_gradients_equal_one_process_whoever_encoded(mesh: str, pool: object) ->
     assert torch.allclose(summed, weight.grad.flatten(), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_group_of_a_pool() -> None:
     """A trainer makes its group once, for pools of another size than the table has."""
     meshes = run_ranks(2, _group_of_pool)

@@ -243,6 +243,7 @@ def test_order_of_patterns() -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @given(plans(), rule_lists, st.data())
 @settings(max_examples=200)
 def test_order_does_not_matter(

@@ -6,6 +6,7 @@ import contextlib
 import json
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mutated_tables import failures
@@ -89,6 +90,7 @@ def test_junk_in_a_table(path: tuple[Any, ...], value: object) -> None:
         assert table.digest == TABLE["digest"]
 
 
+@pytest.mark.slow
 def test_a_field_that_disagrees_with_another() -> None:
     """A table with one field changed ends in a traceback, or is run as if it were sound."""
     assert list(failures(step=11)) == []

@@ -167,6 +167,7 @@ def test_fewer_items_than_producers_are_a_note() -> None:
     assert list(check_traffic(Traffic(table("tp=4", items=[])), notes=True)) == []
 
 
+@pytest.mark.slow
 def test_a_large_mesh_has_no_square_in_memory() -> None:
     """The preview of tens of thousands of ranks needs gigabytes for a matrix of zeros."""
     items = [
