@@ -168,12 +168,10 @@ class FeatureExchange:
         return self._brought(inputs, one_each=False), *(self._brought(one, one_each=True) for one in of_items)
 
     def _brought(self, read: torch.Tensor, *, one_each: bool) -> torch.Tensor:
-        exchange = self._input_exchange(one_each=one_each)
         flat = read.detach().unsqueeze(-1).flatten(1)
-        length = exchange.route.local_length
         with torch.no_grad():
-            rows = exchange(flat).merge_into(flat.new_zeros(1, length, flat.shape[1]))
-        return rows.reshape(length, *read.shape[1:])
+            rows = self._input_exchange(one_each=one_each)(flat).by_position()
+        return rows.reshape(len(rows), *read.shape[1:])
 
     def _input_exchange(self, *, one_each: bool) -> FeatureExchange:
         if one_each not in self._inputs:

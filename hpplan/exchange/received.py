@@ -53,6 +53,15 @@ class Received:
             for item, start, stop, offset in self._packing.records
         ]
 
+    def by_position(self) -> torch.Tensor:
+        """Return all rows of the first payload in the order of their positions, where those are as many."""
+        rows, runs = self.payloads[0], self._packing.owned_runs
+        if all(run.offset == run.start for run in runs):
+            return rows
+        ordered = torch.empty_like(rows)
+        scatter(ordered, rows, runs)
+        return ordered
+
     def merge_into(self, inputs_embeds: torch.Tensor, payload: int = 0, *, add: bool = False) -> torch.Tensor:
         """Return `inputs_embeds` with each owned row of one payload in its token's place.
 
