@@ -111,6 +111,8 @@ def test_an_array_that_breaks_off(tmp_path: Path) -> None:
     ("content", "message", "position"),
     [
         ('[{"ä": 1} {"b": 2}]', "a ',' or a ':' is missing here", (1, 11)),
+        ('[{"a": 1}9]', "a ',' or a ':' is missing here", (1, 10)),
+        ('[{"a": 1}e9]', "a ',' or a ':' is missing here", (1, 10)),
         ('[{"ä": 1},, {"b": 2}]', "a value is expected here", (1, 11)),
         ('[{"a": 1},\n]', "a ',' before a closing bracket", (2, 1)),
         ('[{"a": 1},\n', "the text ends before the document does", (2, 1)),

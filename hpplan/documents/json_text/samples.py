@@ -115,8 +115,8 @@ def _of_array(text: str, name: str, row: int, problems: list[Diagnostic]) -> Ite
         row += breaks
         known = begin
         if stop == end:
-            # Said of the rest as of an array that starts with a number.
-            start = "[0" if count else "["
+            # Said of the rest as of an array that starts with a text.
+            start = '[""' if count else "["
             with _reported(problems, (row, column - len(start))):
                 load_json(Source(name, start + text[end:], "json"))
             return
