@@ -26,9 +26,7 @@ _SHOWN = 100
 _MEASURED = or_null(AMOUNT)
 _TIMES = (
     Field(
-        "forward_ms",
-        _MEASURED,
-        "Median milliseconds of the exchange, forward; null where it was not run.",
+        "forward_ms", _MEASURED, "Median milliseconds of the exchange, forward; null where it was not run."
     ),
     Field("backward_ms", _MEASURED, "The same, backward."),
     Field("plain_forward_ms", _MEASURED, "The collective alone on buffers that are ready, forward."),
@@ -74,9 +72,7 @@ REPORT = Answer(
     Field("hpplan_exec", literal([REPORT_VERSION]), "Version of the format."),
     Field("hpplan_version", TEXT, "The hpplan that ran."),
     Field(
-        "verified",
-        or_null(FLAG),
-        "Whether all is as the routing table says; null where that was not asked.",
+        "verified", or_null(FLAG), "Whether all is as the routing table says; null where that was not asked."
     ),
     Field("world_size", count(1), "Ranks of the job."),
     Field("mesh", TEXT, "The axes, as `--mesh` takes them."),

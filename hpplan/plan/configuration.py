@@ -71,8 +71,6 @@ def _no_setting(name: str, known: Sequence[str], place: Place) -> Diagnostic:
 
 
 check_configuration = Checker(
-    CONFIGURATION,
-    Codes(missing=MISSING_SETTING, mistyped=MISTYPED_SETTING, unknown=_no_setting),
-    hints=False,
+    CONFIGURATION, Codes(missing=MISSING_SETTING, mistyped=MISTYPED_SETTING, unknown=_no_setting), hints=False
 )
 """Yields everything in which the settings are of another shape, or are none."""

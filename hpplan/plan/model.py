@@ -99,11 +99,7 @@ _COVERED = Shape(None, Field("sharding_plan", FLAG, "Whether there is a sharding
 
 PLAN = Shape(
     "Frozen plan",
-    Field(
-        "model_type",
-        or_null(NAME),
-        "Model family; strategies may be limited to some.",
-    ),
+    Field("model_type", or_null(NAME), "Model family; strategies may be limited to some."),
     Field("mesh_dim_names", NAMES, "The active axes, in mesh order."),
     Field("parallel_dims", DIMS.schema, "Sizes of the axes."),
     Field(

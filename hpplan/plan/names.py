@@ -25,10 +25,7 @@ def name_too_long(place: Place) -> Diagnostic:
     return Diagnostic(NAME_TOO_LONG, message, place)
 
 
-NAME = told(
-    text(most=LONGEST_NAME),
-    string_too_long=lambda _name, _found, place: name_too_long(place),
-)
+NAME = told(text(most=LONGEST_NAME), string_too_long=lambda _name, _found, place: name_too_long(place))
 NAMES = list_of(NAME)
 
 

@@ -41,9 +41,7 @@ RULE = Shape(
     Field("fqns", _PATTERNS, "The same as match; wins over it."),
     Field("fqn", _PATTERNS, "The same as match; gives way to it."),
     Field(
-        "when",
-        or_null(TEXT),
-        "ep or cp: only when that axis is active; low_precision: replacements only.",
+        "when", or_null(TEXT), "ep or cp: only when that axis is active; low_precision: replacements only."
     ),
     Field("local_compute_fn", _TARGET, "Strategy that replaces forward with local compute."),
     Field("local_compute_target", _TARGET, "The same as local_compute_fn; gives way to it."),
@@ -66,11 +64,7 @@ RULES_FILE = Shape(
     "Rules",
     Field("model_type", NAME, "Model type that strategies are resolved for."),
     Field("rules", RULES, "Inline rules."),
-    Field(
-        "plan_overrides",
-        or_null(RULES),
-        "The rules of a HyperParallel training YAML; null for none.",
-    ),
+    Field("plan_overrides", or_null(RULES), "The rules of a HyperParallel training YAML; null for none."),
     Field("strategies", list_of(STRATEGY), "Strategies that join the built-in ones and win over them."),
 )
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 RANKS = list_of(count(0))
 DIGEST = told(
-    text(pattern="^sha256:[0-9a-f]{64}$"),
-    string_pattern_mismatch="sha256: and 64 hexadecimal digits",
+    text(pattern="^sha256:[0-9a-f]{64}$"), string_pattern_mismatch="sha256: and 64 hexadecimal digits"
 )
 GRANULARITY = literal(GRANULARITIES)
 MESH = Shape(
@@ -46,12 +45,7 @@ PARENT = Shape(
     None,
     Field("ranks", RANKS, "Global rank of each parent rank.", required=True),
     Field("buckets", list_of(RANKS), "Item ids of each producer, in order.", required=True),
-    Field(
-        "destinations",
-        mapping_of(RANKS),
-        "Item id to the parent ranks that receive it.",
-        required=True,
-    ),
+    Field("destinations", mapping_of(RANKS), "Item id to the parent ranks that receive it.", required=True),
     Field(
         "transfers",
         list_of(RANKS),
@@ -99,8 +93,7 @@ KEY_ORDER = key_order(ROUTES)
 """Where the writer follows the order of fields in a routing table."""
 
 _check = Checker(
-    ROUTES,
-    Codes(missing=MALFORMED_ROUTES, mistyped=MALFORMED_ROUTES, unknown=ignored(UNKNOWN_ROUTES_FIELD)),
+    ROUTES, Codes(missing=MALFORMED_ROUTES, mistyped=MALFORMED_ROUTES, unknown=ignored(UNKNOWN_ROUTES_FIELD))
 )
 
 

@@ -72,12 +72,15 @@ def check_batch(
 
 def _indices(items: Sequence[Any], broken: Broken) -> tuple[dict[int, int], bool]:
     """Return the index of the first item with each id, and whether every id is known."""
-    if not broken.items:
-        return {
-            item["item_id"]: at for at, item in reversed([*enumerate(items)])
-        }, "items" not in broken.fields
-    ids = [_id_of(item) if at in broken.items else item["item_id"] for at, item in enumerate(items)]
-    return {known: at for at, known in reversed([*enumerate(ids)]) if known is not None}, None not in ids
+    indices: dict[int, int] = {}
+    every_id = "items" not in broken.fields
+    for at, item in enumerate(items):
+        item_id = _id_of(item) if at in broken.items else item["item_id"]
+        if item_id is None:
+            every_id = False
+        else:
+            indices.setdefault(item_id, at)
+    return indices, every_id
 
 
 def _check_item(

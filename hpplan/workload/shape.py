@@ -57,10 +57,7 @@ def _below_one(name: str, found: object, place: Place) -> Diagnostic:
 
 _ROWS = told(count(1), greater_than_equal=_below_one)
 _NUMBERS = list_of(count(0))
-_ITEM_ID = told(
-    text(pattern="^(0|[1-9][0-9]{0,15})$"),
-    string_pattern_mismatch="an item id",
-)
+_ITEM_ID = told(text(pattern="^(0|[1-9][0-9]{0,15})$"), string_pattern_mismatch="an item id")
 
 SPAN = Shape(
     "Span",
@@ -73,10 +70,7 @@ ITEM = Shape(
     Field("item_id", count(0), "Names the item in buckets and destinations.", required=True),
     Field("batch_index", count(0), "Batch row of the decoder.", required=True),
     Field(
-        "decoder_token_start",
-        count(0),
-        "First decoder token of the item.",
-        get=lambda item: item.first_token,
+        "decoder_token_start", count(0), "First decoder token of the item.", get=lambda item: item.first_token
     ),
     Field("output_rows", _ROWS, "Feature rows of the item.", required=True, get=lambda item: item.rows),
     Field(

@@ -266,6 +266,9 @@ def _batch(data: Mapping[str, Any], place: Place, *, own: bool, whole: bool) -> 
     )
 
 
+_FURTHER = {one.name: one for one in FURTHER_ITEM_FIELDS}
+
+
 def _item(data: Mapping[str, Any]) -> Item:
     rows = data["output_rows"]
     spans = (
@@ -273,7 +276,10 @@ def _item(data: Mapping[str, Any]) -> Item:
         if "spans" in data
         else ((data["decoder_token_start"], rows),)
     )
-    return Item(data["item_id"], data["batch_index"], rows, spans, **values(FURTHER_ITEM_FIELDS, data))
+    # Most items have none of these, and a batch may have a million of them.
+    further = _FURTHER.keys() & data.keys()
+    more = values([_FURTHER[name] for name in further], data) if further else {}
+    return Item(data["item_id"], data["batch_index"], rows, spans, **more)
 
 
 def _check_where_items_are(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
