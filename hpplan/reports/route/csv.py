@@ -26,15 +26,33 @@ HEADER = (
 )
 
 
+INPUTS = ("input_rows_sent", "input_rows_received", "input_rows_kept")
+"""More of them, where inputs travel between replicas that share the encoder work."""
+
+
 def render(view: RouteView) -> str:
     """Return a line for each rank that exchanges, by global rank; rows sent and received are others'."""
     mesh, size = view.table.mesh, view.traffic.row_bytes
-    lines: list[Sequence[object]] = [HEADER]
+    inputs = _inputs(view)
+    lines: list[Sequence[object]] = [HEADER + (INPUTS if inputs else ())]
     for one in view.traffic.per_rank():
         at = mesh.coordinates(one.rank)
         buffers = ((one.sent + one.kept) * size, (one.received + one.kept) * size)
-        lines.append((one.rank, at["dp"], at["cp"], at["tp"], *one[1:], *buffers))
+        own = (one.rank, at["dp"], at["cp"], at["tp"], *one[1:], *buffers)
+        lines.append((*own, *inputs.get(one.rank, ())))
     return to_csv(lines)
+
+
+def _inputs(view: RouteView) -> dict[int, tuple[int, int, int]]:
+    """Return the rows of inputs that each rank sends, receives and keeps; empty where none travel."""
+    if view.traffic.inputs is None:
+        return {}
+    found: dict[int, tuple[int, int, int]] = {}
+    for parent in view.table.parents:
+        totals = None if parent.inputs is None else parent.inputs.totals
+        for at, rank in enumerate(parent.ranks):
+            found[rank] = (0, 0, 0) if totals is None else tuple(rows[at] for rows in totals)  # type: ignore[assignment]
+    return found
 
 
 def to_csv(lines: Iterable[Sequence[object]]) -> str:

@@ -17,6 +17,9 @@ MOST_RANKS = 8192
 def render(table: RoutingTable) -> str:
     """Return a line for each global rank with the bytes that it sends to each, its own included.
 
+    Where inputs travel before the features, their matrix comes first, and an
+    empty line between the two.
+
     Raises UnusableRequest for more than `MOST_RANKS` ranks.
     """
     world = table.mesh.world_size
@@ -45,4 +48,18 @@ def render(table: RoutingTable) -> str:
                 for peer in ranks[peers.start : peers.stop]:
                     line[peer] += rows * size
         text.append(" ".join(map(str, line)))
-    return "\n".join(text) + "\n"
+    features = "\n".join(text) + "\n"
+    return f"{_inputs(table)}\n{features}" if any(parent.inputs for parent in table.parents) else features
+
+
+def _inputs(table: RoutingTable) -> str:
+    world, size = table.mesh.world_size, table.workload.input_row_bytes
+    lines = [[0] * world for _ in range(world)]
+    for parent in table.parents:
+        if parent.inputs is not None:
+            ranks = parent.ranks
+            for source, destination, _, start, stop in parent.inputs.transfers():
+                lines[ranks[source]][ranks[destination]] += (stop - start) * size
+            for rank, kept in zip(ranks, parent.inputs.totals.kept, strict=True):
+                lines[rank][rank] += kept * size
+    return "".join(" ".join(map(str, line)) + "\n" for line in lines)

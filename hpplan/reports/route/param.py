@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:
+    from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.routes import RoutingTable
 
 _DTYPES = {"bfloat16": "BFloat16", "float16": "Half", "float32": "Float", "float64": "Double"}
@@ -46,27 +47,33 @@ def trace(table: RoutingTable, rank: int) -> list[dict[str, Any]]:
         }
         for number, (ranks, _) in enumerate(table.parents)
     ]
-    route = table.rank_route(rank)
-    if route is not None and table.mode.collective != "none":
-        elements = table.workload.row_elements
-        at = table.mesh.parent_of(rank)
-        assert at is not None
-        entries.append(
-            {
-                "comms": "all_to_allv",
-                "pg_id": at[0],
-                "global_ranks": list(route.group_ranks),
-                "world_size": len(route.group_ranks),
-                "dtype": _DTYPES[table.workload.dtype],
-                "in_msg_size": route.send_buffer_rows * elements,
-                "out_msg_size": route.receive_buffer_rows * elements,
-                "in_split": [rows * elements for rows in route.input_splits],
-                "out_split": [rows * elements for rows in route.output_splits],
-                "markers": ["feature exchange"],
-            }
-        )
+    route, at = table.rank_route(rank), table.mesh.parent_of(rank)
+    if route is not None and at is not None and table.mode.collective != "none":
+        workload = table.workload
+        inputs = None if table.parents[at[0]].inputs is None else table.rank_inputs(rank)
+        if inputs is not None:
+            width, dtype = workload.input_width, workload.input_dtype
+            entries.append(_exchange(inputs, at[0], width, dtype, "input exchange"))
+        elements = workload.row_elements
+        entries.append(_exchange(route, at[0], elements, workload.dtype, "feature exchange"))
     entries.append({"comms": "barrier", "world_size": world, "markers": ["end"]})
     return entries
+
+
+def _exchange(route: RankRoute, parent: int, elements: int, dtype: str, marker: str) -> dict[str, Any]:
+    """Return the entry of one exchange, of rows of so many elements."""
+    return {
+        "comms": "all_to_allv",
+        "pg_id": parent,
+        "global_ranks": list(route.group_ranks),
+        "world_size": len(route.group_ranks),
+        "dtype": _DTYPES[dtype],
+        "in_msg_size": route.send_buffer_rows * elements,
+        "out_msg_size": route.receive_buffer_rows * elements,
+        "in_split": [rows * elements for rows in route.input_splits],
+        "out_split": [rows * elements for rows in route.output_splits],
+        "markers": [marker],
+    }
 
 
 def render(table: RoutingTable, rank: int) -> str:
