@@ -53,13 +53,14 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     if model is None:
         return
     listed = {join(fqn, name) for fqn, entry in plan.param_plan.items() for name in entry.get("params", {})}
+    unsure = tuple(f"{fqn}." for fqn in subject.unsure)
+    listed |= {name for name in model.parameters if f"{name}.".startswith(unsure)}  # what is broken may do so
     listed |= {name for group in model.tied if not listed.isdisjoint(group) for name in group}
     outside = tuple(f"{name}." for field in LEFT_OUT for name in plan.data.get(field, []))
-    unsure = tuple(f"{fqn}." for fqn in subject.unsure)
     missing = {
         name
         for name, parameter in model.parameters.items()
-        if parameter.trainable and name not in listed and not f"{name}.".startswith((*outside, *unsure))
+        if parameter.trainable and name not in listed and not f"{name}.".startswith(outside)
     }
     found = _whole_modules(model, missing)
     for count, names in alike(found.items()):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hpplan.cli.inputs import refuse_overwriting
+from hpplan.cli.names import DTYPE
 from hpplan.cli.options import INPUT, PATH, Command
 from hpplan.cli.route_inputs import read_routes
 from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options
@@ -45,7 +46,7 @@ _OF_SETTINGS = ("backend", "device", "dtype", "iterations", "warmup", "timeout")
 )
 @click.option(
     "--dtype",
-    type=click.Choice(["bfloat16", "float16", "float32", "float64"]),
+    type=DTYPE,
     help="Of the features, instead of the workload's.",
 )
 @click.option(

@@ -29,6 +29,10 @@ class Name(click.types.StringParamType):
             self.fail(none_of(value, known), param, ctx)
         return str(value)
 
+    def get_metavar(self, *_: Any, **__: Any) -> str:  # noqa: ANN401 - click's own, and not always the same
+        """Return the names as click shows a choice."""
+        return f"[{'|'.join(self._described())}]"
+
     def get_missing_message(self, *_: Any, **__: Any) -> str:  # noqa: ANN401 - click's own, and not always the same
         """Name what there is where none was given."""
         return f"It is one of {', '.join(self._described())}."
@@ -48,7 +52,7 @@ class Name(click.types.StringParamType):
 def _policies() -> dict[str, str]:
     from hpplan.routing.assignment import POLICIES
 
-    return {policy.name: "" for policy in POLICIES}
+    return {policy.name: policy.summary for policy in POLICIES}
 
 
 def _layouts() -> dict[str, str]:

@@ -63,8 +63,20 @@ class _Options(NamedTuple):
             raise click.UsageError("several plans need -w, --check, --diff or --changes")
 
 
+class _Command(Command):
+    """A command whose help ends with the table of passes."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List each pass, in the order they run, with the first line of what it says of itself."""
+        del ctx
+        from hpplan.passes.pipeline import PASSES
+
+        with formatter.section("Passes"):
+            formatter.write_dl([(step.name, (step.__doc__ or "").partition("\n")[0]) for step in PASSES])
+
+
 @click.command(
-    "normalize", cls=Command, short_help="Run the passes over plans and emit the normalized plans."
+    "normalize", cls=_Command, short_help="Run the passes over plans and emit the normalized plans."
 )
 @click.argument("plans", nargs=-1, type=PATH, metavar="[PLAN]...")
 @rule_options
@@ -109,7 +121,7 @@ class _Options(NamedTuple):
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.pass_obj
 def command(output: Output, /, plans: tuple[str, ...], **options: Any) -> int:  # noqa: ANN401 - the fields of _Options
-    """Run ep-strip, external-state-strip and shared-class-mark over plans.
+    """Run the passes over plans, in the order below.
 
     The normalized plan goes to standard output, or where -o or --write say.
     A PLAN of '-' is read from standard input; a folder stands for the plans in

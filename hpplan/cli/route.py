@@ -77,9 +77,7 @@ class _Options(NamedTuple):
     "--format",
     "format_name",
     type=ROUTE_FORMAT,
-    metavar="F",
-    help="table, json, yaml, csv, html (a page) or svg (its heat map). Default: by the name of FILE, "
-    "else table.",
+    help="html is a page, and svg its heat map. Default: by the name of FILE, else table.",
 )
 @click.option(
     "--export",
@@ -162,11 +160,12 @@ def _view(
 ) -> RouteView:
     """Plan the routes, and say on standard error what they give cause to warn of."""
     from hpplan.reports.route.view import RouteView
+    from hpplan.routing.assignment import DEFAULT_POLICY
 
     table = given.table or routing.plan(given.mesh, given.workload, links.ranks_per_node)
     if given.note:
         output.note(given.note)
-    policy = routing.assign or "lpt"
+    policy = routing.assign or DEFAULT_POLICY
     assigned = given.table is None and any(batch.buckets is None for batch in table.workload.batches)
     view = RouteView(table, policy if assigned else "", links.link, links.ranks_per_node, name)
     # The table itself lists the warnings: on one terminal, once is enough.

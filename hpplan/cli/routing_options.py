@@ -10,7 +10,8 @@ import click
 
 from hpplan.cli.names import CP_LAYOUT, GRANULARITY, POLICY
 from hpplan.cli.options import INPUT, together
-from hpplan.routing.assignment import POLICIES
+from hpplan.routing.assignment import DEFAULT_POLICY, POLICIES, policy_named
+from hpplan.routing.assignment.base import COSTS, LOAD_FACTOR
 
 if TYPE_CHECKING:
     from hpplan.plan.settings import Settings
@@ -62,6 +63,8 @@ POOL = click.option(
     help="Replicas, one after the other, whose ranks share the encoder work. Default: the workload's, or 1.",
 )
 
+_HEEDING = " or ".join(policy.name for policy in POLICIES if policy.heeds_load_factor)
+
 routing_options = together(
     click.option(
         "--mesh",
@@ -80,13 +83,11 @@ routing_options = together(
     click.option(
         "--cp-layout",
         type=CP_LAYOUT,
-        metavar="[contiguous|zigzag]",
         help="The CP layout, instead of the workload's.",
     ),
     click.option(
         "--granularity",
         type=GRANULARITY,
-        metavar="[record|row]",
         help="Send whole records to each destination (record, the default), or only owned rows (row).",
     ),
     click.option(
@@ -94,19 +95,19 @@ routing_options = together(
         type=POLICY,
         metavar="POLICY",
         help="How items are assigned where the workload has no buckets: "
-        f"{', '.join(policy.name for policy in POLICIES)}; the first is the default. "
+        f"{', '.join(policy.name for policy in POLICIES)}; default {DEFAULT_POLICY}. "
         "A micro-batch picked out of several is assigned anew.",
     ),
     click.option(
         "--cost",
-        type=click.Choice(["rows", "rows^2"]),
+        type=click.Choice(COSTS),
         help="What encoding an item costs; rows^2 for full attention. Default: rows.",
     ),
     click.option(
         "--load-factor",
         type=FiniteFloat(min=1.0),
         metavar="F",
-        help="How far above the best bound 'local' lets a load go. Default: 1.25.",
+        help=f"How far above the best bound --assign {_HEEDING} lets a load go. Default: {LOAD_FACTOR}.",
     ),
     click.option("--pad", is_flag=True, help="Round the sequence length up instead of refusing it."),
     click.option(
@@ -159,15 +160,14 @@ class RouteOptions:
 
     def check_load_factor(self) -> None:
         """Raise a usage error where no policy of --assign heeds --load-factor."""
-        if self.load_factor is not None and self.assign != "local":
+        if self.load_factor is not None and not policy_named(self.assign or DEFAULT_POLICY).heeds_load_factor:
             raise click.UsageError(
-                "--load-factor is for --assign local; add that, or leave out --load-factor"
+                f"--load-factor is for --assign {_HEEDING}; add that, or leave out --load-factor"
             )
 
     def plan(self, mesh: Mesh, workload: Workload, ranks_per_node: int | None = None) -> RoutingTable:
         """Plan the routes as the options say; `local` heeds nodes where their size is known."""
         from hpplan.errors import InvalidInput
-        from hpplan.routing.assignment.base import LOAD_FACTOR
         from hpplan.routing.routes import plan_routes
 
         self.check_load_factor()
@@ -176,7 +176,7 @@ class RouteOptions:
                 mesh,
                 workload,
                 self.granularity or "record",
-                self.assign or "lpt",
+                self.assign or DEFAULT_POLICY,
                 cost=self.cost or "rows",
                 load_factor=self.load_factor or LOAD_FACTOR,
                 ranks_per_node=ranks_per_node,

@@ -168,15 +168,16 @@ def _report(
 ) -> None:
     """Write the report; counts go below one that people read, and beside one that machines do."""
     from hpplan.reports.findings.counts import counts, summary
-    from hpplan.reports.findings.formats import TEXT_FORMATS, renderer
+    from hpplan.reports.findings.formats import renderer
 
     to_file = output_file is not None and output_file != "-"
+    for_people = FORMATS[output_format].for_people
     render = renderer(output_format, color=not to_file and output.use_color(sys.stdout))
     output.write(output_file, render(findings, output.sources))
     if statistics and findings:
-        if output_format in TEXT_FORMATS and not to_file:
+        if for_people and not to_file:
             output.result("\n" + counts(findings))
         else:
             output.conclude(counts(findings))
-    if output_format in TEXT_FORMATS:
+    if for_people:
         output.conclude(summary(findings, files))

@@ -60,7 +60,7 @@ class _Options(NamedTuple):
     micro_batch: int | None
     pack: int | None
     seq_length: int | None
-    cp_layout: str
+    cp_layout: str | None
     pad: bool
     encoder_ranks: int | None
     mesh_text: str | None
@@ -102,7 +102,7 @@ class _Command(Command):
     help="Another number than the family's published one, as --set max_pixels=1003520. Repeatable.",
 )
 @click.option("--feature-width", type=POSITIVE, metavar="N", help="Columns of a feature row.")
-@click.option("--dtype", type=DTYPE, metavar="T", help="bfloat16, float16, float32 or float64.")
+@click.option("--dtype", type=DTYPE, help="Of the features. Default: the family's.")
 @click.option("--payloads", type=POSITIVE, metavar="N", help="Tensors that travel on the same routes.")
 @click.option("--micro-batch", type=POSITIVE, metavar="N", help="Samples of a micro-batch. Default: all.")
 @click.option(
@@ -116,9 +116,7 @@ class _Command(Command):
 @click.option(
     "--cp-layout",
     type=CP_LAYOUT,
-    default="contiguous",
-    metavar="LAYOUT",
-    help="contiguous (default) or zigzag.",
+    help="How a sequence is dealt out to CP ranks. Default: the first.",
 )
 @click.option(
     "--pad/--no-pad",
@@ -183,7 +181,7 @@ def command(output: Output, /, batch_files: tuple[str, ...], **options: Any) -> 
     from hpplan.documents.source import format_of_name
     from hpplan.routing.mesh import parse_mesh
     from hpplan.workload.grouping import grouped, packed
-    from hpplan.workload.layouts import layout_named
+    from hpplan.workload.layouts import LAYOUTS, layout_named
     from hpplan.workload.micro_batch import WorkloadSettings
     from hpplan.workload.sample_files import SampleFiles
 
@@ -194,7 +192,7 @@ def command(output: Output, /, batch_files: tuple[str, ...], **options: Any) -> 
     refuse_overwriting([asked.output_file], files.paths)
     family = _family(asked)
     mesh = None if asked.mesh_text is None else parse_mesh(asked.mesh_text)
-    layout = layout_named(asked.cp_layout)
+    layout = LAYOUTS[0] if asked.cp_layout is None else layout_named(asked.cp_layout)
     fields: dict[str, Any] = {
         "feature_width": family.feature_width,
         "dtype": family.dtype,
@@ -277,16 +275,17 @@ def _family(asked: _Options) -> Family:
 
 def _encoders(asked: _Options, mesh: Mesh | None) -> Encoders | None:
     """Return who encodes, None where no buckets are wanted."""
-    from hpplan.routing.assignment import POLICIES
+    from hpplan.routing.assignment import DEFAULT_POLICY, policy_named
     from hpplan.routing.buckets import Encoders
 
+    policy = policy_named(asked.policy or DEFAULT_POLICY)
     ranks = asked.encoder_ranks if mesh is None else mesh.pooled(asked.pool or 1).parent_size
     cp_size = asked.encoder_cp_size
     if ranks is None:
         return None
-    if asked.policy == "local" and mesh is None:
-        raise click.UsageError("--assign local needs --mesh, to know where the rows are needed")
+    if policy.looks_at_owners and mesh is None:
+        raise click.UsageError(f"--assign {policy.name} needs --mesh, to know where the rows are needed")
     if ranks % cp_size:
         message = f"{cp_size} does not divide the {ranks} ranks that encode"
         raise click.BadParameter(message, param_hint="'--encoder-cp-size'")
-    return Encoders(asked.policy or POLICIES[0].name, ranks // cp_size, mesh)
+    return Encoders(policy.name, ranks // cp_size, mesh)

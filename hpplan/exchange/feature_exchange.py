@@ -15,6 +15,7 @@ from hpplan.exchange.lockstep import Alike
 from hpplan.exchange.packing import Packing
 from hpplan.exchange.payloads import difference, look_of, news, signature_of, tensors
 from hpplan.exchange.received import Received
+from hpplan.routing.assignment import DEFAULT_POLICY
 from hpplan.watch.faults import PeersFailed
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class FeatureExchange:
         buckets: Sequence[Sequence[int]] | None = None,
         encoder_cp_size: int = 1,
         granularity: Literal["record", "row"] = "record",
-        assign: str = "lpt",
+        assign: str = DEFAULT_POLICY,
         replica_grad: ReplicaGrad = "mean",
         timeout: float = DEFAULT_TIMEOUT,
     ) -> FeatureExchange:

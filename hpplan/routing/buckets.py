@@ -61,7 +61,7 @@ class Encoders:
             micro_batch.buckets += [buckets[at * each : (at + 1) * each] for at in range(pool)]
 
     def _anywhere(self, workload: Workload) -> Fit:
-        """One rank owns everything: no policy but `local` asks who owns what."""
+        """One rank owns everything: only policies that look at owners need to know better."""
         length = workload.length
         ownership = Ownership([Contiguous(length, 1, ())], length, 1, 1, sp=False)
         return Fit(length, (Share(ownership, (Padding(()),)),) * len(workload.batches), self.producers)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.errors import UnusableRequest
-from hpplan.routing.assignment import fill_buckets
+from hpplan.routing.assignment import DEFAULT_POLICY, fill_buckets
 from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.digest import exchange_digest, table_digest
 from hpplan.routing.fit import Fit, check_fitted, fit, parent_batch
@@ -113,7 +113,7 @@ def plan_routes(
     mesh: Mesh,
     workload: Workload,
     granularity: Granularity = "record",
-    assign: str = "lpt",
+    assign: str = DEFAULT_POLICY,
     *,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
@@ -146,7 +146,7 @@ def plan_rank(
     workload: Workload,
     global_rank: int,
     granularity: Granularity = "record",
-    assign: str = "lpt",
+    assign: str = DEFAULT_POLICY,
     *,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
@@ -175,7 +175,7 @@ def plan_rank_exchange(
     workload: Workload,
     global_rank: int,
     granularity: Granularity = "record",
-    assign: str = "lpt",
+    assign: str = DEFAULT_POLICY,
     *,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,

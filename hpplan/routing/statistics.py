@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.routing.assignment import POLICIES
+from hpplan.routing.assignment import DEFAULT_POLICY, POLICIES
 from hpplan.routing.assignment.base import COSTS, LOAD_FACTOR
 from hpplan.routing.request import check_links, check_request
 from hpplan.routing.routes import plan_routes
@@ -212,7 +212,7 @@ def statistics(
     `progress` is called after each micro-batch. Raises what `plan_routes`
     raises.
     """
-    check_request(granularity, POLICIES[0].name if only is None else only, cost, load_factor)
+    check_request(granularity, DEFAULT_POLICY if only is None else only, cost, load_factor)
     if link is not None:
         check_links(*link)
     ways = _ways(mesh, workloads, only)
@@ -231,7 +231,7 @@ def statistics(
                 mesh,
                 workload if policy is None else free.with_pool(pool),
                 granularity,
-                policy or POLICIES[0].name,
+                policy or DEFAULT_POLICY,
                 cost=cost,
                 load_factor=load_factor,
             )

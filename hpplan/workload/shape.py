@@ -123,7 +123,7 @@ SEQUENCE = Shape(
         "cp_layout",
         _name([layout.name for layout in LAYOUTS], UNKNOWN_CP_LAYOUT),
         "How the tokens are dealt out to CP ranks.",
-        default="contiguous",
+        default=LAYOUTS[0].name,
     ),
     Field(
         "documents",

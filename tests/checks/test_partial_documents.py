@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path as File
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
+from handmade_models import handmade_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_documents import JUNK, MESHES, MODEL, random_documents
 
-from hpplan.checks import feature_exchange, ignored_plan_overrides, mesh_contradicts_plan, output_changed
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
 from hpplan.errors import InvalidInput
@@ -19,13 +21,13 @@ from hpplan.plan.model import Plan, check_plan
 from hpplan.plan.rules import load_rules, rules_of_plan
 from hpplan.plan.strategies import load_strategies
 from hpplan.routing.mesh import parse_mesh
-from hpplan.validation.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 from hpplan.validation.run import CheckRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from hpplan.diagnostics import Diagnostic, Path
+    from hpplan.models.facts import ModelFacts
 
     Documents = dict[str, Any]
 
@@ -256,20 +258,20 @@ ABOUT_SHAPE = {"HP304", "HP305", "HP306"}
 """Findings about single fields and records, as those of HP1xx are: they are read off what is written."""
 
 
-def told(documents: Documents, mesh: str | None) -> set[str]:
+def told(documents: Documents, mesh: str | None, model: ModelFacts | None = MODEL) -> set[str]:
     """Return code, document and path of the findings that look at more than one field."""
     found = set()
-    for item in run_of(documents, mesh):
+    for item in run_of(documents, mesh, model):
         if item.code.id[:3] != "HP1" and item.code.id not in ABOUT_SHAPE:
             path = () if item.code.id in WHERE_THEY_ARE_DEPENDS else (item.place.document, *item.place.path)
             found.add(" ".join(map(str, (item.code.id, *path))))
     return found
 
 
-def run_of(documents: Documents, mesh: str | None) -> list[Diagnostic]:
+def run_of(documents: Documents, mesh: str | None, model: ModelFacts | None) -> list[Diagnostic]:
     """Check a plan with rules and strategies, and the rules by themselves."""
     read = {name: parse_document(json.dumps(data).encode(), name) for name, data in documents.items()}
-    run = CheckRun(mesh=parse_mesh(mesh) if mesh else None, model=MODEL)
+    run = CheckRun(mesh=parse_mesh(mesh) if mesh else None, model=model)
     if "rules" in read:
         run.use_rules(read["rules"])
     if "strategies" in read:
@@ -312,6 +314,21 @@ def without(data: Any, path: Path) -> Any:  # noqa: ANN401 - document data
     return changed(data, tuple(above), {key: value for key, value in mapping.items() if key != last})
 
 
+def broken_somewhere(random: Random, documents: Documents) -> tuple[Documents, str, Path] | None:
+    """Return documents with junk at one place, and where; None where that is no fault, or one elsewhere."""
+    name = random.choice(sorted(documents))
+    data = documents[name]
+    top = random.choice(sorted(data))
+    path = random.choice([path for path in paths(data) if path[0] == top])
+    # Without its rules, a rules file would be a document of another kind.
+    if isinstance(path[-1], str) and random.random() < 0.2 and (name == "plan" or len(path) > 1):
+        broken, fault = {**documents, name: without(data, path)}, path[:-1]
+    else:
+        broken, fault = {**documents, name: changed(data, path, random.choice(JUNK))}, path
+    # Where the fault lies deeper than the change, what else was changed is no fault.
+    return (broken, name, fault) if set(faults(broken)) == {(name, fault)} else None
+
+
 @pytest.mark.slow
 @settings(suppress_health_check=list(HealthCheck), max_examples=200)
 @given(st.randoms(use_true_random=True))
@@ -322,28 +339,30 @@ def test_nothing_is_said_that_a_correction_makes_untrue(random: Random) -> None:
         return
     before = told(documents, mesh)
     for _ in range(6):
-        name = random.choice(sorted(documents))
-        data = documents[name]
-        top = random.choice(sorted(data))
-        path = random.choice([path for path in paths(data) if path[0] == top])
-        # Without its rules, a rules file would be a document of another kind.
-        if isinstance(path[-1], str) and random.random() < 0.2 and (name == "plan" or len(path) > 1):
-            broken, fault = {**documents, name: without(data, path)}, path[:-1]
-        else:
-            broken, fault = {**documents, name: changed(data, path, random.choice(JUNK))}, path
-        # Where the fault lies deeper than the change, what else was changed is no fault.
-        if set(faults(broken)) == {(name, fault)}:
-            assert told(broken, mesh) <= before, (documents, name, path, broken, mesh)
+        broken = broken_somewhere(random, documents)
+        if broken is not None:
+            assert told(broken[0], mesh) <= before, (documents, *broken[1:], broken[0], mesh)
 
 
-def test_every_check_has_something_to_find() -> None:
-    """A check that the documents above never trip could say anything untrue."""
-    wanted = {code for check in (*CHECKS, *RULES_CHECKS) for code in check.CODES}
-    elsewhere = {*feature_exchange.CODES, *output_changed.CODES, *ignored_plan_overrides.CODES}
-    elsewhere |= {*mesh_contradicts_plan.CODES}  # without a mesh there is nothing to contradict
-    missed = wanted - elsewhere - {code for check in SHAPE_CHECKS for code in check.CODES}
-    for seed in range(1500):
-        if not missed:
-            break
-        missed -= {item.code for item in run_of(random_documents(Random(seed)), None)}  # noqa: S311 - no secret
-    assert missed == set()
+CASES = [
+    pytest.param(case, id=f"{file.stem}: {case['title']}")
+    for file in sorted((File(__file__).parents[1] / "cases" / "checks").glob("*.yaml"))
+    for case in yaml.safe_load(file.read_text(encoding="utf-8"))
+    if "files" not in case
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_case_that_is_broken_somewhere(case: dict[str, Any]) -> None:
+    """A check's `READS` leaves something out, so that a fault there has it say what is not true."""
+    names = [name for name in ("plan", "rules", "strategies") if name in case]
+    documents = {name: parse_document(case[name].encode(), name).data for name in names}
+    mesh, model = case.get("mesh"), handmade_model(case["model"]) if "model" in case else None
+    if faults(documents):
+        return
+    before = told(documents, mesh, model)
+    random = Random(case["title"])  # noqa: S311 - no secret
+    for _ in range(20):
+        broken = broken_somewhere(random, documents)
+        if broken is not None:
+            assert told(broken[0], mesh, model) <= before, broken[1:]

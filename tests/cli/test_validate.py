@@ -25,7 +25,7 @@ BOTH = ERROR + "modeltype: llama\n"
 UNPARSABLE = "param_plan: {\n"
 RULES = "rules: [{match: 'a*', inner_wrapper: hyper_parallel.models.a.adapter.w}]\n"
 
-MACHINE = [name for name in FORMATS if name not in {"full", "concise"}]
+MACHINE = [name for name, row in FORMATS.items() if not row.for_people]
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hpplan.late import imported
 
@@ -13,20 +13,28 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
     from hpplan.documents.source import Sources
 
-FORMATS = {
-    "full": "full",
-    "concise": "concise",
-    "json": "json_list",
-    "jsonl": "json_lines",
-    "github": "github",
-    "gitlab": "gitlab",
-    "junit": "junit",
-    "sarif": "sarif",
-}
-"""Each format with the module of this package that renders it; the first is the default."""
 
-TEXT_FORMATS = ("full", "concise")
-"""What people read; all others are for machines."""
+class FindingFormat(NamedTuple):
+    """One way to write findings: the module of this package that does, and whether people read it.
+
+    What people read has colours on a terminal, and a summary below; all others are for machines.
+    """
+
+    module: str
+    for_people: bool = False
+
+
+FORMATS = {
+    "full": FindingFormat("full", for_people=True),
+    "concise": FindingFormat("concise", for_people=True),
+    "json": FindingFormat("json_list"),
+    "jsonl": FindingFormat("json_lines"),
+    "github": FindingFormat("github"),
+    "gitlab": FindingFormat("gitlab"),
+    "junit": FindingFormat("junit"),
+    "sarif": FindingFormat("sarif"),
+}
+"""Every format by its name; the first is the default."""
 
 
 class Renderer(Protocol):
@@ -38,5 +46,6 @@ class Renderer(Protocol):
 
 def renderer(name: str, *, color: bool = False) -> Renderer:
     """Return the renderer of a format; only what people read is ever coloured."""
-    render: Callable[..., str] = imported(f"hpplan.reports.findings.{FORMATS[name]}", "render")
-    return partial(render, color=color) if name in TEXT_FORMATS else render
+    chosen = FORMATS[name]
+    render: Callable[..., str] = imported(f"hpplan.reports.findings.{chosen.module}", "render")
+    return partial(render, color=color) if chosen.for_people else render

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from hpplan.workload.workload import Batch, Item, Workload
 
 POLICIES: tuple[Policy, ...] = (LPT, ROUND_ROBIN, CONTIGUOUS, LOCAL)
-"""Every policy; the first is the default."""
+"""Every policy."""
+
+DEFAULT_POLICY = POLICIES[0].name
+
+
+def policy_named(name: str) -> Policy:
+    """Return the policy of that name, which has been checked."""
+    return next(policy for policy in POLICIES if policy.name == name)
 
 
 def fill_buckets(
@@ -24,7 +31,7 @@ def fill_buckets(
     ownership: Ownership,
     producers: int,
     *,
-    policy: str = "lpt",
+    policy: str = DEFAULT_POLICY,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
     row_granularity: bool = False,
@@ -39,7 +46,6 @@ def fill_buckets(
     if batch.buckets is not None:
         by_id = {item.item_id: item for item in batch.items}
         return tuple(tuple(by_id[item_id] for item_id in bucket) for bucket in batch.buckets)
-    chosen = next(one for one in POLICIES if one.name == policy)
     costs = [item.rows for item in batch.items]
     if cost == "rows^2":
         costs = [rows * rows for rows in costs]
@@ -57,7 +63,7 @@ def fill_buckets(
         nodes,
     )
     buckets: list[list[tuple[tuple[int, int, int, int], Item]]] = [[] for _ in range(producers)]
-    for item, bucket in zip(batch.items, chosen.assign(task), strict=True):
+    for item, bucket in zip(batch.items, policy_named(policy).assign(task), strict=True):
         buckets[bucket].append(((item.replica, item[1], item[3][0][0], item[0]), item))
     for entries in buckets:
         entries.sort()

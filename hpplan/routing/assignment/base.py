@@ -17,7 +17,7 @@ Cost = Literal["rows", "rows^2"]
 COSTS: tuple[Cost, ...] = ("rows", "rows^2")
 
 LOAD_FACTOR = 1.25
-"""How far above the best bound `local` lets a producer's load go."""
+"""How far above the best bound a producer's load goes under a policy that heeds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One way to assign items: returns, for each item, the bucket it goes to."""
+    """One way to assign items: `assign` returns, for each item, the bucket it goes to."""
 
     name: str
     assign: Callable[[Task], list[int]]
     summary: str
+    looks_at_owners: bool = False
+    """Whether it asks who owns which tokens, and so needs a mesh."""
+    heeds_load_factor: bool = False
 
 
 def load_bound(costs: Sequence[int], producers: int) -> int:

@@ -248,4 +248,10 @@ def assign(task: Task) -> list[int]:
     return found if savings.total(found) > savings.total(balanced) else balanced
 
 
-LOCAL = Policy("local", assign, "where the rows are needed, within a factor of the best load")
+LOCAL = Policy(
+    "local",
+    assign,
+    "where the rows are needed, within a factor of the best load",
+    looks_at_owners=True,
+    heeds_load_factor=True,
+)
