@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from hpplan.exchange.group import ExchangeGroup
     from hpplan.exchange.received import Received, ReceivedRecord
     from hpplan.watch.faults import PeersFailed
+    from hpplan.workload.batch_items import BatchItems, items_from_batch
 
 __all__ = [
+    "BatchItems",
     "ExchangeGroup",
     "FeatureExchange",
     "InvalidInput",
@@ -22,6 +24,7 @@ __all__ = [
     "Received",
     "ReceivedRecord",
     "UnusableRequest",
+    "items_from_batch",
 ]
 
 _export = exporter(
@@ -32,6 +35,7 @@ _export = exporter(
         "hpplan.exchange.group": ("ExchangeGroup",),
         "hpplan.exchange.received": ("Received", "ReceivedRecord"),
         "hpplan.watch.faults": ("PeersFailed",),
+        "hpplan.workload.batch_items": ("BatchItems", "items_from_batch"),
     },
 )
 

@@ -16,6 +16,7 @@ from hpplan.exchange.packing import Packing
 from hpplan.exchange.payloads import difference, look_of, news, signature_of, tensors
 from hpplan.exchange.received import Received
 from hpplan.routing.assignment import DEFAULT_POLICY
+from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.watch.faults import PeersFailed
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from hpplan.exchange.lockstep import Step
     from hpplan.exchange.payloads import Signature
+    from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.routes import RankExchange, RoutingTable
@@ -112,34 +114,50 @@ class FeatureExchange:
     def plan(
         cls,
         items: Sequence[Mapping[str, Any]],
-        mesh: Mesh | str,
+        mesh: Mesh | str | None,
         sequence: Mapping[str, Any],
         group: ExchangeGroup | dist.ProcessGroup | None = None,
         *,
         buckets: Sequence[Sequence[int]] | None = None,
         encoder_cp_size: int = 1,
+        encoder_output: Literal["leader", "sharded"] = "leader",
         granularity: Literal["record", "row"] = "record",
         assign: str = DEFAULT_POLICY,
+        cost: Cost = "rows",
+        load_factor: float = LOAD_FACTOR,
         replica_grad: ReplicaGrad = "mean",
         timeout: float = DEFAULT_TIMEOUT,
     ) -> FeatureExchange:
         """Plan the exchange of one micro-batch from the items at hand.
 
         `items`, `sequence` and `buckets` are those of a workload document, for
-        this rank's replica, and `mesh` may be text as for `--mesh`. Every rank
-        of the parent passes the same, and the first call refuses when one did
-        not. Hand in a `group` that was made once; making one takes far longer
-        than planning. A rank whose items are wrong fails all ranks, and raises
-        InvalidInput or UnusableRequest itself.
+        this rank's replica, and `mesh` may be text as for `--mesh`, or None for
+        that of the group. Every rank of the replica passes the same, and the
+        first call refuses when one did not. Where the group is one of a pool,
+        the items of its replicas are gathered, and numbered through all of them
+        in the order of replicas. Hand in a `group` that was made once; making
+        one takes far longer than planning. A rank whose items are wrong fails
+        all ranks, and raises InvalidInput or UnusableRequest itself.
         """
-        from hpplan.exchange.micro_batch import plan_micro_batch, workload_data
+        from hpplan.exchange.micro_batch import plan_micro_batch, pooled_data, workload_data
 
+        if mesh is None:
+            mesh = group.mesh if isinstance(group, ExchangeGroup) else None
+            if mesh is None:
+                raise UnusableRequest("without a mesh, hand in an exchange group that was made for one")
         mesh = read_mesh(mesh)
         made = _group(group, mesh, timeout)
+        if made.mesh is not None:
+            mesh = mesh.pooled(made.mesh.pool)
         made.check_mesh(mesh)
         try:
             data = workload_data(items, sequence, buckets, encoder_cp_size)
-            planned = plan_micro_batch(data, mesh, dist.get_rank(), granularity, assign)
+            data["encoder_output"] = encoder_output
+            if mesh.pool > 1:
+                data = pooled_data(made.gathered(data), mesh, dist.get_rank())
+            planned = plan_micro_batch(
+                data, mesh, dist.get_rank(), granularity, assign, cost=cost, load_factor=load_factor
+            )
         except HpplanError as error:
             with suppress(PeersFailed):
                 made.ledger.refuse(f"cannot plan its micro-batch: {error}")

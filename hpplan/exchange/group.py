@@ -8,7 +8,7 @@ import weakref
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -155,6 +155,24 @@ class ExchangeGroup:
         ledger = _joined(ranks, timeout)
         usable = not ledger.has([_BROKEN])
         return cls._made(process_group if usable else new_group(ranks, ledger), ledger, None, own=True)
+
+    def gathered(self, mine: T) -> list[T]:
+        """Return what each rank of the group says, in the order of the group; every rank calls this.
+
+        Small things only. Raises PeersFailed where a rank is lost meanwhile.
+        """
+        said: list[T | None] = [None] * len(self.global_ranks)
+        gather = partial(dist.all_gather_object, said, mine, group=self.notes_group)
+        self.ledger.in_time(on_device(gather), "gathering their items")
+        order = sorted(range(len(said)), key=lambda at: self.order.index(self.global_ranks[at]))
+        return [cast("T", said[at]) for at in order]
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The global ranks in parent-rank order, where the mesh is known; torch may have sorted them."""
+        if self.mesh is None:
+            return self.global_ranks
+        return next(ranks for ranks in self.mesh.parents() if self.global_ranks[0] in ranks)
 
     def check_mesh(self, mesh: Mesh) -> None:
         """Raise UnusableRequest where routes are for another mesh than this group was made for."""

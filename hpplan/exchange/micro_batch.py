@@ -10,8 +10,9 @@ from hpplan.routing.routes import plan_rank_exchange
 from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RankExchange
     from hpplan.routing.transfers import Granularity
@@ -44,12 +45,56 @@ def _read(name: str, how: Callable[[Any], object], given: object) -> object:
         raise UnusableRequest(f"{name} cannot be what a workload has: {error}") from None
 
 
+def pooled_data(said: Sequence[Mapping[str, Any]], mesh: Mesh, rank: int) -> dict[str, Any]:
+    """Return the workload of a pool from what each of its ranks said of its own replica.
+
+    `said` are workload documents in parent-rank order. Items are numbered
+    through all replicas. Raises UnusableRequest where a rank gives buckets, or
+    ranks of one replica differ.
+    """
+    at = mesh.parent_of(rank)
+    replicas: list[dict[str, Any]] = [{"items": []} for _ in range(mesh.dp)]
+    number = 0
+    for replica in range(mesh.pool if at is not None else 0):
+        first = replica * mesh.replica_size
+        own = said[first]
+        for beside in range(first, first + mesh.replica_size):
+            if said[beside] != own:
+                raise UnusableRequest(f"ranks {first} and {beside} of the pool have other items")
+        if _sequence(own) != _sequence(said[0]):
+            raise UnusableRequest(f"ranks 0 and {first} of the pool have other sequences")
+        if "buckets" in own:
+            raise UnusableRequest("in a pool items are assigned by hpplan; leave out `buckets`")
+        items = [{**item, "item_id": number + at} for at, item in enumerate(own["items"])]
+        number += len(items)
+        entry: dict[str, Any] = {"items": items}
+        if own["sequence"].get("documents"):
+            entry["documents"] = own["sequence"]["documents"]
+        assert at is not None
+        replicas[at[0] * mesh.pool + replica] = entry
+    head = {name: value for name, value in said[0].items() if name != "items"}
+    return {**head, "sequence": _sequence(said[0]), "encoder_pool": mesh.pool, "replicas": replicas}
+
+
+def _sequence(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what all replicas of a pool have in common of their sequences."""
+    return {name: value for name, value in data["sequence"].items() if name != "documents"}
+
+
 def plan_micro_batch(
-    data: Mapping[str, Any], mesh: Mesh, rank: int, granularity: Granularity, assign: str
+    data: Mapping[str, Any],
+    mesh: Mesh,
+    rank: int,
+    granularity: Granularity,
+    assign: str,
+    *,
+    cost: Cost,
+    load_factor: float,
 ) -> RankExchange | None:
     """Return what a rank does in one micro-batch; None on a later pipeline stage.
 
     `data` is a workload document; raises InvalidInput when it is none, or does
     not fit the mesh.
     """
-    return plan_rank_exchange(mesh, load_workload(data, Place("items")), rank, granularity, assign)
+    workload = load_workload(data, Place("items"))
+    return plan_rank_exchange(mesh, workload, rank, granularity, assign, cost=cost, load_factor=load_factor)

@@ -1,0 +1,164 @@
+"""Work items of a batch as a trainer has it: token ids, and the processor's grids, flat over the batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hpplan.errors import UnusableRequest
+from hpplan.wording import plural
+from hpplan.workload.families import FAMILIES, family_named
+from hpplan.workload.families.base import Family
+from hpplan.workload.feature import Feature
+from hpplan.workload.mismatch import MismatchError
+from hpplan.workload.placeholders import match, placeholder_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hpplan.workload.families.base import Kind
+
+
+class BatchItems(NamedTuple):
+    """The items of a batch: its images, then its videos, each in the order of their grids."""
+
+    items: list[dict[str, Any]]
+    """As a workload lists them; `sample` is the sample's id, else its batch row."""
+    slices: list[slice]
+    """Of each item, its rows in the inputs of its kind, as in `pixel_values` or `pixel_values_videos`."""
+    kinds: list[Kind]
+
+
+def items_from_batch(
+    family: Family | str,
+    input_ids: Any,  # noqa: ANN401 - a tensor, an array or lists
+    *,
+    attention_mask: Any = None,  # noqa: ANN401 - the same
+    sample_ids: Sequence[str | int] | None = None,
+    **grids: Any,  # noqa: ANN401 - the same
+) -> BatchItems:
+    """Return the items of a collated batch and say which rows of the inputs are whose.
+
+    `input_ids` is `[batch rows, tokens]`, tensors, arrays or lists; where
+    `attention_mask` is 0 there is padding, on either side. `grids` are what the
+    family's processor gives beside the tokens, flat over the batch, as
+    `image_grid_thw=…`. `sample_ids` names each batch row. Raises UnusableRequest
+    for an unknown family or grid, and where placeholders and grids do not fit,
+    naming the batch row and the image.
+    """
+    known = _family(family)
+    rows = _lists(input_ids, "input_ids")
+    mask = None if attention_mask is None else _lists(attention_mask, "attention_mask")
+    if mask is not None and [len(row) for row in mask] != [len(row) for row in rows]:
+        raise UnusableRequest("attention_mask has another shape than input_ids")
+    if sample_ids is not None and len(sample_ids) != len(rows):
+        raise UnusableRequest(f"there are {len(sample_ids)} sample_ids for {plural(len(rows), 'batch row')}")
+    features = list(_features(known, grids))
+    found: list[dict[str, Any]] = []
+    slices: list[slice] = []
+    kinds: list[Kind] = []
+    for kind, placeholder in _placeholders(known):
+        own = [feature for feature in features if kind in {feature.kind, None}]
+        read = 0
+        for row, feature, spans in _matched(rows, mask, own, placeholder):
+            item: dict[str, Any] = {
+                "item_id": len(found),
+                "batch_index": row,
+                "decoder_token_start": spans[0][0],
+                "output_rows": feature.rows,
+                "sample": row if sample_ids is None else sample_ids[row],
+            }
+            if len(spans) > 1:
+                item["spans"] = [{"token_start": start, "rows": count} for start, count in spans]
+            if feature.grid is not None:
+                item["grid"] = list(feature.grid)
+            inputs = feature.input_rows
+            if inputs is not None:
+                item["input_rows"] = inputs
+            found.append(item)
+            slices.append(slice(read, read + (inputs or 0)))
+            kinds.append(feature.kind)
+            read += inputs or 0
+    return BatchItems(found, slices, kinds)
+
+
+def _family(family: Family | str) -> Family:
+    if isinstance(family, Family):
+        return family
+    try:
+        return family_named(family)()
+    except KeyError:
+        names = ", ".join(one.name for one in FAMILIES)
+        raise UnusableRequest(f"there is no family {family!r}; it is one of {names}") from None
+
+
+def _lists(given: Any, name: str) -> list[list[int]]:  # noqa: ANN401 - a tensor, an array or lists
+    rows = given.tolist() if hasattr(given, "tolist") else given
+    if not isinstance(rows, (list, tuple)) or not all(isinstance(row, (list, tuple)) for row in rows):
+        raise UnusableRequest(f"{name} must be [batch rows, tokens]")
+    return [list(row) for row in rows]
+
+
+def _placeholders(family: Family) -> Iterator[tuple[Kind | None, int]]:
+    """Yield each kind with its placeholder token; None where both kinds have the same."""
+    if family.image_id == family.video_id:
+        yield None, family.image_id
+        return
+    yield "image", family.image_id
+    yield "video", family.video_id
+
+
+def _features(family: Family, grids: Mapping[str, Any]) -> Iterator[Feature]:
+    unknown = [name for name in grids if name not in family.grid_fields]
+    if unknown:
+        names = ", ".join(family.grid_fields)
+        raise UnusableRequest(f"{family.name} has no {unknown[0]}; it reads {names}")
+    for name, field in family.grid_fields.items():
+        given = grids.get(name)
+        entries = [] if given is None else given.tolist() if hasattr(given, "tolist") else list(given)
+        for number, entry in enumerate(entries):
+            grid = tuple(entry) if isinstance(entry, (list, tuple)) else (entry,)
+            try:
+                runs = family.from_grid(field.kind, grid)
+            except ValueError as error:
+                raise UnusableRequest(f"{name} {number}: {error}") from None
+            inputs = family.input_rows(field.kind, runs, grid)
+            yield Feature(field.kind, number, runs, f"grid {grid}", (name, number), inputs, grid)
+
+
+def _matched(
+    rows: Sequence[Sequence[int]],
+    mask: Sequence[Sequence[int]] | None,
+    features: Sequence[Feature],
+    placeholder: int,
+) -> Iterator[tuple[int, Feature, tuple[tuple[int, int], ...]]]:
+    """Yield each feature with its batch row and spans; a row takes those that its placeholders are for."""
+    at = 0
+    for row, tokens in enumerate(rows):
+        masked = None if mask is None else mask[row]
+        shown = (
+            tokens if masked is None else [t if kept else -1 for t, kept in zip(tokens, masked, strict=True)]
+        )
+        runs = [] if placeholder < 0 else placeholder_runs(shown, placeholder)
+        count, first, taken = sum(length for _, length in runs), at, 0
+        while taken < count and at < len(features):
+            taken += features[at].rows
+            at += 1
+        own = features[first:at]
+        try:
+            spans = match(runs, own, shown)
+        except MismatchError as error:
+            number = first + (error.index or 0)
+            what = (
+                f"{features[number].kind} {number}, {features[number].what}" if own else "no image or video"
+            )
+            raise UnusableRequest(
+                f"batch row {row} has {plural(count, 'placeholder')} ({placeholder}), and the grids that "
+                f"belong there {plural(taken, 'row')}: look at {what}"
+            ) from None
+        yield from zip([row] * len(own), own, spans, strict=True)
+    if at < len(features):
+        left = features[at]
+        raise UnusableRequest(
+            f"{plural(len(features) - at, 'image or video', 'images and videos')} of the batch, from "
+            f"{left.kind} {left.number} on, {left.what}, have no placeholders in input_ids"
+        )
