@@ -49,7 +49,8 @@ class NumberOrAll(click.IntRange):
             int(value)
         except ValueError:
             self.fail(
-                f"'{value}' is not a valid {self._what}; give a number from {self.min}, or {self._other}.",
+                f"'{value}' is not a valid {self._what}; give a number from {self.min}, or "
+                f"{self._other if self._other == 'all' else 'none'}.",
                 param,
                 ctx,
             )

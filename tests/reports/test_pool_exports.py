@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from hpplan.reports.route import csv, nccl, param
+from hpplan.reports.route.rank import rank_text
+from hpplan.reports.route.text import render
 from hpplan.reports.route.view import RouteView
+from hpplan.reports.terminal.screen import Screen
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import RoutingTable, plan_routes
 from hpplan.workload.workload import load_workload
@@ -55,3 +58,14 @@ def test_param_has_both() -> None:
         (["input exchange"], "BFloat16", [0, 0], [72, 0]),
         (["feature exchange"], "Float", [30, 0], [0, 0]),
     ]
+
+
+def test_a_rank_shows_both() -> None:
+    """What a rank does with inputs would be missing from its own page, and which replica it is of."""
+    view = RouteView(_table(), "lpt")
+    facts = " ".join(rank_text(view, 0, Screen()).split())
+    assert "inputs read 2 items, 28 rows" in facts
+    assert "inputs sent 12 rows of item 1 to others, keeps 16 rows" in facts
+    assert "inputs received 12 rows from others" in " ".join(rank_text(view, 1, Screen()).split())
+    ranks = [line.split()[:2] for line in render(view, Screen()).splitlines() if line.startswith("   ")]
+    assert [one for one in ranks if "," in one[1]][:2] == [["0", "0,0,0"], ["1", "1,0,0"]]

@@ -213,6 +213,21 @@ def _facts(view: RouteView, route: RankRoute) -> Facts:
         ("receives", f"{plural(route.rows_received, 'row')} from others"),
         ("input splits", _splits(route, route.input_splits)),
         ("output splits", _splits(route, route.output_splits)),
+        *_inputs(view, route.global_rank),
+    ]
+
+
+def _inputs(view: RouteView, rank: int) -> Facts:
+    """Return what a rank does with inputs, where replicas share the encoder work."""
+    route = view.table.rank_inputs(rank) if view.traffic.inputs is not None else None
+    if route is None:
+        return []
+    items = sorted({item for to, item, _, _ in route.sends if to != route.group_rank})
+    sent = f"{plural(route.rows_sent, 'row')} of {listed('item', items, len(items))}" if items else "nothing"
+    return [
+        ("inputs read", f"{plural(len(route.bucket), 'item')}, {plural(route.rows_produced, 'row')}"),
+        ("inputs sent", f"{sent} to others, keeps {plural(route.rows_kept, 'row')}"),
+        ("inputs received", f"{plural(route.rows_received, 'row')} from others"),
     ]
 
 

@@ -9,6 +9,8 @@ from hpplan.reports.route.matrix import shaded_matrix
 from hpplan.reports.terminal.quantities import size
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hpplan.reports.route.view import RouteView
     from hpplan.reports.terminal.screen import Screen
     from hpplan.routing.traffic import RankTraffic
@@ -46,18 +48,20 @@ def _ranks(view: RouteView, screen: Screen) -> str:
     if len(shown) > MOST_RANKS:
         title = f"Rows per rank: the {BUSIEST} busiest of {len(shown):,}; --format csv lists all"
         shown = sorted(shown, key=lambda one: (-max(one.sent, one.received), one.rank))[:BUSIEST]
-    return screen.table(title, _RANK_HEADERS, [_rank_cells(view, one) for one in shown], range(9))
+    axes = ("dp", "cp", "tp") if view.table.mesh.pool > 1 else ("cp", "tp")
+    headers = ("rank", ",".join(axes), *_RANK_HEADERS)
+    return screen.table(title, headers, [_rank_cells(view, axes, one) for one in shown], range(9))
 
 
-_RANK_HEADERS = ("rank", "cp,tp", "items", "encoded", "sent", "received", "kept", "send buf", "recv buf")
+_RANK_HEADERS = ("items", "encoded", "sent", "received", "kept", "send buf", "recv buf")
 
 
-def _rank_cells(view: RouteView, one: RankTraffic) -> list[str]:
+def _rank_cells(view: RouteView, axes: Sequence[str], one: RankTraffic) -> list[str]:
     row_bytes = view.traffic.row_bytes
     at = view.table.mesh.coordinates(one.rank)
     return [
         str(one.rank),
-        f"{at['cp']},{at['tp']}",
+        ",".join(str(at[axis]) for axis in axes),
         f"{one.items:,}",
         f"{one.produced:,}",
         f"{one.sent:,}",
