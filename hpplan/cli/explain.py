@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -79,17 +78,17 @@ def command(
     if format_name is not None:
         raise click.UsageError("--format is for codes, and a plan is explained in text; leave it out")
     only_one_standard_input((subject, rules_file, strategies_file))
-    screen, color = output.screen(), output.use_color(sys.stdout)
+    screen = output.screen()
     subject = str(INPUT.convert(subject, None, None))
     inspected = _subject(output, subject, about_plan)
     if fqn is None:
         from hpplan.reports.explain.plan import render as render_plan
 
-        output.result(render_plan(inspected, terminal=screen.width is not None, color=color))
+        output.result(render_plan(inspected, screen))
         return
     from hpplan.reports.explain.fqn import render as render_fqn
 
-    output.result(render_fqn(inspected, fqn, output.sources, color=color, width=screen.width))
+    output.result(render_fqn(inspected, fqn, output.sources, color=screen.color, width=screen.width))
 
 
 def _codes(output: Output, code: Code | None, *, as_json: bool) -> str:

@@ -11,6 +11,7 @@ import pytest
 from hpplan.documents.reader import parse_document
 from hpplan.plan.model import load_plan
 from hpplan.reports.explain.plan import render
+from hpplan.reports.terminal.screen import Screen
 from hpplan.validation.catalog import all_codes
 from hpplan.validation.run import CheckRun
 
@@ -307,7 +308,7 @@ def test_a_plan_on_a_terminal(color: bool) -> None:
     """A name that is folded into a column cannot be searched for, nor copied into the next command."""
     run = CheckRun()
     plan = load_plan(parse_document(PLAN.replace("norm:", "'[red]norm':").encode(), "plan.yaml"))
-    shown = render(run.subject(plan), terminal=True, color=color)
+    shown = render(run.subject(plan), Screen(80, color))
     assert (
         "DeepseekV3MLP  tp_collective           2\n"
         "  l.0.mlp\n"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from shutil import get_terminal_size
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hpplan.documents.natural import natural_key
 from hpplan.passes.pipeline import PASSES
-from hpplan.plan.folding import fold
+from hpplan.plan import folding
+from hpplan.reports.terminal.folding import fold
 from hpplan.reports.terminal.paint import BOLD, CYAN, paint
 from hpplan.reports.terminal.tables import plain_table
 from hpplan.reports.terminal.visible import visible
@@ -63,26 +63,14 @@ def render_terminal(name: str, changes: Sequence[Change], *, color: bool, width:
         if pass_name != shown:
             lines += ["", paint(pass_name, BOLD, color=color)]
             shown = pass_name
-        lines += [f"  {paint(visible(pattern), CYAN, color=color)}" for pattern in fold(fqns)]
+        lines += [f"  {paint(visible(pattern), CYAN, color=color)}" for pattern in folding.fold(fqns)]
         widths = [max(len(field[column]) for field in fields) for column in range(2)]
         lines += [
             f"    {visible(field):<{widths[0]}}  {visible(before):<{widths[1]}} -> {visible(after)}"
             for field, before, after in fields
         ]
-        lines += wrap_sentence(visible(why), width, "    ")
+        lines.append(fold(visible(why), width, "    "))
     return "\n".join(lines) + "\n"
-
-
-def wrap_sentence(text: str, width: int, indent: str = "") -> list[str]:
-    """Return the lines of a sentence, indented and broken at blanks alone, so that names stay whole."""
-    return wrap(
-        text,
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 _Group = tuple[str, str, tuple[tuple[str, str, str], ...]]

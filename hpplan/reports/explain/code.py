@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Code
 from hpplan.reports.findings.base import dump
+from hpplan.reports.terminal.folding import fold
 from hpplan.reports.terminal.paint import BOLD, paint
-from hpplan.reports.terminal.tables import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

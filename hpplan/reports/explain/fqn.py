@@ -9,8 +9,8 @@ from hpplan.errors import UnusableRequest
 from hpplan.inspection.forms import Forms
 from hpplan.nearest import NearestFqn
 from hpplan.plan.model import ENTRY_FIELDS, is_boundary
-from hpplan.reports.changes.table import wrap_sentence
 from hpplan.reports.explain.plan import in_mesh_order
+from hpplan.reports.terminal.folding import fold
 from hpplan.reports.terminal.paint import BOLD, paint
 from hpplan.reports.terminal.visible import visible, visible_lines
 
@@ -110,8 +110,8 @@ def _normalizing(subject: Subject, fqn: str, sources: Sources, room: int | None)
         if change.cause != seen:
             seen = change.cause
             why = visible(change.cause.why)
-            sentence = [why] if room is None else wrap_sentence(why, room)
-            yield from (_line("", part) for part in sentence)
+            sentence = why if room is None else fold(why, room)
+            yield from (_line("", part) for part in sentence.split("\n"))
             yield from _cause_lines(change.cause.rule, change.cause.pattern, change.cause.below)
             yield from _where(subject, change.cause, sources)
 

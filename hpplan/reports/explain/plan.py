@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from hpplan.documents.natural import natural_key
@@ -21,14 +20,11 @@ if TYPE_CHECKING:
     from hpplan.inspection.forms import Form
     from hpplan.inspection.subject import Subject
     from hpplan.plan.model import Plan
+    from hpplan.reports.terminal.screen import Screen
 
 
-def render(subject: Subject, *, terminal: bool = False, color: bool = False) -> str:
-    """Return a few lines and two tables; the second counts before and after normalizing.
-
-    On a terminal each FQN has a line of its own, as a row that is folded would
-    cut names in two.
-    """
+def render(subject: Subject, screen: Screen) -> str:
+    """Return a few lines and two tables; the second counts before and after normalizing."""
     plan = subject.plan
     forms = Forms(subject)
     axes = ", ".join(in_mesh_order(subject.active_axes)) or "none"
@@ -41,15 +37,7 @@ def render(subject: Subject, *, terminal: bool = False, color: bool = False) -> 
     )
     if not subject.boundaries:
         return text
-    boundaries = _boundaries(subject, forms, on_own_lines=terminal)
-    tables = (_headed(table, color=color) for table in (boundaries, _collectives(subject, forms)))
-    return "\n".join([text, *tables])
-
-
-def _headed(table: str, *, color: bool) -> str:
-    """Return a table with its first line as a heading."""
-    head, rest = table.split("\n", 1)
-    return f"{paint(head, BOLD, color=color)}\n{rest}"
+    return "\n".join([text, _boundaries(subject, forms, screen), _collectives(subject, forms, screen)])
 
 
 def in_mesh_order(axes: frozenset[str]) -> list[str]:
@@ -58,40 +46,37 @@ def in_mesh_order(axes: frozenset[str]) -> list[str]:
     return [*usual, *sorted(axes.difference(usual))]
 
 
-def _boundaries(subject: Subject, forms: Forms, *, on_own_lines: bool) -> str:
+def _boundaries(subject: Subject, forms: Forms, screen: Screen) -> str:
     groups: dict[tuple[str, Form], list[str]] = {}
     for fqn, entry in subject.boundaries.items():
         class_name = subject.plan.boundary_classes.get(fqn, "(no class)")
         groups.setdefault((class_name, forms.form(fqn, entry)), []).append(fqn)
     order = {form: number for number, form in enumerate(FORMS)}
     ordered = sorted(groups.items(), key=lambda item: (natural_key(item[0][0]), order[item[0][1]]))
+    headers = ("class", "form", "boundaries")
     rows = [(class_name, form, str(len(fqns))) for (class_name, form), fqns in ordered]
     folded = [fold(fqns) for _, fqns in ordered]
-    headers = ("class", "form", "boundaries")
-    if not on_own_lines:
-        rows_with_names = [(*row, " ".join(names)) for row, names in zip(rows, folded, strict=True)]
-        return plain_table((*headers, "FQNs"), rows_with_names, (2,))
+    if screen.width is None:
+        named = [(*row, " ".join(names)) for row, names in zip(rows, folded, strict=True)]
+        return screen.table("", (*headers, "FQNs"), named, (2,))
+    # Each FQN has a line of its own: beside the other columns few would fit.
     head, *lines = plain_table(headers, rows, (2,)).splitlines()
-    blocks = [
-        [line, *(f"  {visible(name)}" for name in names)] for line, names in zip(lines, folded, strict=True)
-    ]
-    return "".join(f"{line}\n" for line in chain([head], *blocks))
+    text = [paint(head, BOLD, color=screen.color)]
+    for line, names in zip(lines, folded, strict=True):
+        text += [line, *(f"  {visible(name)}" for name in names)]
+    return "\n".join([*text, ""])
 
 
-def _collectives(subject: Subject, forms: Forms) -> str:
+def _collectives(subject: Subject, forms: Forms, screen: Screen) -> str:
     """Count what the boundaries do in one forward, and what is left of it after the passes."""
     before = _counted(subject.plan, forms)
     after = _counted(subject.normalized.plan, forms)
     if not before and not after:
         return "no boundary redistributes anything over the active axes\n"
-    rows = [
-        (operation, axis, what, side, str(before[key]), str(after[key]))
-        for key in sorted({*before, *after})
-        for operation, axis, what, side in [key]
-    ]
+    rows = [(*key, str(before[key]), str(after[key])) for key in sorted({*before, *after})]
     total = ("total", "", "", "", str(sum(before.values())), str(sum(after.values())))
     headers = ("per forward", "axis", "dimension", "side", "plan", "normalized")
-    return plain_table(headers, [*rows, total], (4, 5))
+    return screen.table("", headers, [*rows, total], (4, 5))
 
 
 def _counted(plan: Plan, forms: Forms) -> Counter[tuple[str, str, str, str]]:

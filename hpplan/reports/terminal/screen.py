@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hpplan.reports.terminal.folding import fold
+from hpplan.reports.terminal.paint import BOLD, paint
 from hpplan.reports.terminal.tables import plain_table, terminal_table
 from hpplan.reports.terminal.visible import visible
 
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
 
 SHADES = " ░▒▓█"
 """From nothing to the most."""
-
-_BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=(?:[kMGTP]?B|[um]?s|GB/s)\b)")
-"""A blank that belongs to a figure."""
 
 _LEAST_VALUE_COLUMNS = 20
 
@@ -31,17 +29,12 @@ class Screen:
     def table(
         self, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()
     ) -> str:
-        """Return a table under its title; `right` lists columns that are aligned to the right."""
-        if self.width is None:
-            return f"{visible(title)}\n" + plain_table(headers, rows, right)
-        return terminal_table(
-            headers,
-            rows,
-            title=title,
-            width=self.width,
-            color=self.color,
-            right=right,
-        )
+        """Return a table under its title, if any; `right` lists columns that are aligned to the right."""
+        head = self.folded("", title) if title else ""
+        if self.width is not None:
+            return head + terminal_table(headers, rows, width=self.width, color=self.color, right=right)
+        names, lines = plain_table(headers, rows, right).split("\n", 1)
+        return f"{head}{paint(names, BOLD, color=self.color)}\n{lines}"
 
     def facts(self, facts: Sequence[tuple[str, str]]) -> str:
         """Return names and values in two columns."""
@@ -56,17 +49,7 @@ class Screen:
         name, value = visible(name), visible(value)
         if self.width is None or self.fits(len(name) + len(value)):
             return (name + value).rstrip() + "\n"
-        room = max(self.width, len(name) + _LEAST_VALUE_COLUMNS)
-        lines: list[str] = []
-        line, blank = name, True
-        for word in _BEFORE_UNIT.sub("\xa0", value).split(" "):
-            word = word.replace("\xa0", " ")  # noqa: PLW2901 - as it was
-            if len(line) + len(word) > room and not blank:
-                lines.append(line.rstrip())
-                line = " " * len(name)
-            line += word + " "
-            blank = False
-        return "\n".join([*lines, line.rstrip()]) + "\n"
+        return fold(value, max(self.width, len(name) + _LEAST_VALUE_COLUMNS), name) + "\n"
 
     def fits(self, columns: int) -> bool:
         """Whether a line of so many columns stays whole."""

@@ -1,4 +1,4 @@
-"""Tables: plain aligned columns for pipes, ruled ones for terminals."""
+"""Tables: plain aligned columns for pipes, and on terminals what Rich makes of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GAP = 2
 """Blanks between columns."""
 
 _LEAST_FOLDED = 16
-"""Columns that a cell that folds has at least."""
+"""Columns that a cell that folds has at least, as far as its text has them."""
 
 
 def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
@@ -39,7 +39,6 @@ def terminal_table(
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    title: str,
     width: int,
     color: bool = False,
     right: Sequence[int] = (),
@@ -49,36 +48,34 @@ def terminal_table(
     Cells that are aligned to the left fold at blanks. Where the columns have no
     room beside each other they come in several tables, each with the first one.
     """
+    from rich.box import Box
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     lines = [[visible(cell) for cell in line] for line in (headers, *rows)]
-    natural = [max(len(line[column]) for line in lines) for column in range(len(headers))]
-    least = [
-        wide
-        if column in right
-        else max(min(wide, _LEAST_FOLDED), *(len(word) for line in lines for word in line[column].split(" ")))
-        for column, wide in enumerate(natural)
-    ]
-    text = [fold(visible(title), width)]
-    for columns in _groups(least, width):
-        widths = _widths([(least[column], natural[column]) for column in columns], width)
-        places = list(zip(columns, widths, strict=True))
-        head, *body = ([(line[column], wide, column in right) for column, wide in places] for line in lines)
-        text += [f"\x1b[1m{line}\x1b[0m" if color else line for line in _spelled(head)]
-        text.append("─" * (sum(widths) + _GAP * (len(widths) - 1)))
-        for cells in body:
-            text += _spelled(cells)
-        text.append("")
-    return "\n".join(text)
-
-
-def fold(text: str, width: int) -> str:
-    """Return text in lines of at most `width` columns, broken at blanks alone."""
-    lines: list[str] = []
-    for word in text.split(" "):
-        if lines and len(lines[-1]) + 1 + len(word) <= width:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return "\n".join(lines)
+    bounds = []
+    for number, cells in enumerate(zip(*lines, strict=True)):
+        wide = max(map(cell_len, cells))
+        word = max(cell_len(word) for cell in cells for word in cell.split(" "))
+        bounds.append((wide if number in right else max(min(wide, _LEAST_FOLDED), word), wide))
+    console = Console(file=io.StringIO(), force_terminal=True, color_system="standard" if color else None)
+    ruled = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+    parts = []
+    for columns in _groups([least for least, _ in bounds], width):
+        widths = _widths([bounds[column] for column in columns], width)
+        table = Table(box=ruled, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
+        for column, wide in zip(columns, widths, strict=True):
+            table.add_column(
+                Text(lines[0][column]), justify="right" if column in right else "left", width=wide
+            )
+        for line in lines[1:]:
+            table.add_row(*(Text(line[column]) for column in columns))
+        with console.capture() as drawn:
+            console.print(table, width=max(width, sum(widths) + _GAP * len(widths)), crop=False)
+        parts.append("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
+    return "\n".join(parts)
 
 
 def _groups(least: Sequence[int], width: int) -> list[list[int]]:
@@ -95,7 +92,10 @@ def _groups(least: Sequence[int], width: int) -> list[list[int]]:
 
 
 def _widths(bounds: Sequence[tuple[int, int]], width: int) -> list[int]:
-    """Return widths: what is left of the width is shared out among columns that would fold."""
+    """Return widths from (least, natural) ones: what is left is shared out among columns that would fold.
+
+    Rich's own choice takes no heed of the least.
+    """
     widths = [least for least, _ in bounds]
     spare = width - sum(widths) - _GAP * (len(widths) - 1)
     wanting = sorted(
@@ -106,18 +106,3 @@ def _widths(bounds: Sequence[tuple[int, int]], width: int) -> list[int]:
         widths[column] += more
         spare -= more
     return widths
-
-
-def _spelled(cells: Sequence[tuple[str, int, bool]]) -> list[str]:
-    """Return the lines of one row of (text, width, to the right)."""
-    folded = [[text] if to_right else fold(text, wide).split("\n") for text, wide, to_right in cells]
-    lines: list[str] = []
-    for number in range(max(map(len, folded))):
-        parts = (
-            (own[number] if number < len(own) else "").rjust(wide)
-            if to_right
-            else (own[number] if number < len(own) else "").ljust(wide)
-            for own, (_, wide, to_right) in zip(folded, cells, strict=True)
-        )
-        lines.append((" " * _GAP).join(parts).rstrip())
-    return lines
