@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpplan.reports.route import csv, nccl, param
+from hpplan.reports.route import csv, html, nccl, param
 from hpplan.reports.route.rank import rank_text
 from hpplan.reports.route.text import render
 from hpplan.reports.route.view import RouteView
@@ -69,3 +69,14 @@ def test_a_rank_shows_both() -> None:
     assert "inputs received 12 rows from others" in " ".join(rank_text(view, 1, Screen()).split())
     ranks = [line.split()[:2] for line in render(view, Screen()).splitlines() if line.startswith("   ")]
     assert [one for one in ranks if "," in one[1]][:2] == [["0", "0,0,0"], ["1", "1,0,0"]]
+
+
+def test_the_page_draws_each_replica() -> None:
+    """The images of the second replica would lie on the tokens of the first, or nowhere."""
+    items = [{"item_id": at, "batch_index": 0, "decoder_token_start": 2, "output_rows": 5} for at in range(2)]
+    replicas = [{"items": [item]} for item in items]
+    data = {"encoder_pool": "all", "sequence": {"length": 8}, "replicas": replicas}
+    page = html.render(RouteView(plan_routes(parse_mesh("dp=2"), load_workload(data)), "lpt"))
+    for replica in range(2):
+        drawn = page.split(f"Batch row 0 of replica {replica}</h4>")[1].split("</div>")[0]
+        assert f"CP rank 0: 5 rows on 8 tokens, of items: {replica}" in drawn

@@ -92,21 +92,22 @@ def _how_to_read(view: RouteView) -> str:
 
 
 def _parent(view: RouteView, routes: BatchRoutes, budget: int) -> tuple[str, int]:
-    by_row: dict[int, list[Item]] = {}
+    by_row: dict[tuple[int, int], list[Item]] = {}
     for _, item in routes.produced():
-        by_row.setdefault(item.batch_index, []).append(item)
+        by_row.setdefault((item.replica, item.batch_index), []).append(item)
     if not by_row:
-        by_row[0] = []
+        by_row[0, 0] = []
     cp = view.table.mesh.cp
     ownership = routes.ownership
-    lanes = [
-        [ownership.shard(rank * ownership.slices + cut) for cut in range(ownership.slices)]
-        for rank in range(min(cp, MOST_CP_RANKS))
-    ]
     parts: list[str] = []
     drawn = 0
-    for row in sorted(by_row):
-        items = sorted(by_row[row], key=lambda item: item.order)
+    for replica, row in sorted(by_row):
+        first = replica * ownership.replica_shards
+        lanes = [
+            [ownership.shard(first + rank * ownership.slices + cut) for cut in range(ownership.slices)]
+            for rank in range(min(cp, MOST_CP_RANKS))
+        ]
+        items = sorted(by_row[replica, row], key=lambda item: item.order)
         lines = _pieces(ownership, lanes, items)
         count = sum(map(len, lines))
         if drawn and (drawn == MOST_BATCH_ROWS or count > budget):
@@ -118,7 +119,8 @@ def _parent(view: RouteView, routes: BatchRoutes, budget: int) -> tuple[str, int
             lines = _pieces(ownership, lanes, items)
         budget = max(0, budget - count)
         drawn += 1
-        parts.append(f'<div class="batch-row"><h4>Batch row {row}</h4>')
+        of_replica = f" of replica {replica}" if view.table.mesh.pool > 1 else ""
+        parts.append(f'<div class="batch-row"><h4>Batch row {row}{of_replica}</h4>')
         odd = {item.item_id: number % 2 for number, item in enumerate(items)}
         for rank, (lane, pieces) in enumerate(zip(lanes, lines, strict=True)):
             parts.append(_lane(view, rank, lane, pieces, odd))
@@ -141,7 +143,8 @@ def _pieces(ownership: Ownership, lanes: list[list[Shard]], items: list[Item]) -
     slices, size = ownership.slices, ownership.local_length
     for item in items:
         owners = sorted({shard for shard, _, _ in ownership.runs(item)})
-        for rank, cut in (divmod(shard, slices) for shard in owners):
+        first = item.replica * ownership.replica_shards
+        for rank, cut in (divmod(shard - first, slices) for shard in owners):
             if rank >= len(lanes):
                 break
             own = found[rank]
