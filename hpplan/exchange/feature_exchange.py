@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -200,6 +201,46 @@ class FeatureExchange:
             digest = f"{self.digest}/{'items' if one_each else 'inputs'}"
             self._inputs[one_each] = FeatureExchange(route, digest, self.group)
         return self._inputs[one_each]
+
+    @cached_property
+    def local_tokens(self) -> torch.Tensor:
+        """The token of each position of this rank's sequence, `[local tokens]`, on the CPU.
+
+        Tokens count through a batch row with its padding. Raises UnusableRequest
+        where only a route is known, and not what it is planned from.
+        """
+        if self._planned is None:
+            raise UnusableRequest("this exchange knows its route alone; make it with `plan` or `from_routes`")
+        ownership = self._planned.routes.ownership
+        tokens = torch.empty(ownership.local_length, dtype=torch.int64)
+        for start, stop, local in ownership.shard(ownership.shard_of(self._planned.parent_rank)).ranges:
+            tokens[local : local + stop - start] = torch.arange(start, stop)
+        return tokens
+
+    def take_local(self, whole: torch.Tensor, dim: int = 1, padding: float = 0) -> torch.Tensor:
+        """Return this rank's slice of a tensor that has all tokens of a batch row along `dim`.
+
+        What lies beyond its end, where the sequence is padded, is `padding`. As
+        token ids, labels, positions and masks are cut; differentiable.
+        """
+        tokens = self.local_tokens.to(whole.device)
+        length = whole.shape[dim]
+        taken = whole.index_select(dim, tokens.clamp(max=max(length - 1, 0)))
+        beyond = tokens >= length
+        if not bool(beyond.any()):
+            return taken
+        shape = [-1 if at == dim % whole.dim() else 1 for at in range(whole.dim())]
+        return taken.masked_fill(beyond.view(shape), padding)
+
+    @property
+    def gradient_scale(self) -> float:
+        """By what to multiply encoder gradients where the trainer averages them over all ranks.
+
+        Each image is encoded once, so that gradients of the ranks of a parent
+        add up; the mean over all ranks divides by those of a replica too often.
+        """
+        ownership = self._planned.routes.ownership if self._planned is not None else None
+        return float(1 if ownership is None else ownership.replica_shards * ownership.copies)
 
     @property
     def bucket(self) -> tuple[tuple[int, int], ...]:
