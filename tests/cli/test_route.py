@@ -47,6 +47,10 @@ parallel_dims: {cp_size: 2, tp_size: 2, sequence_parallel: true}
 MESH = ("--mesh", "cp=2,tp=2,sp")
 
 EXPECTED = """\
+balance  rank 0 encodes 2.22 times the mean of 4 producers, 2 encode nothing; its largest is item 0, 10 rows
+cost     294.9 kB leave their rank; the busiest rank moves 163.8 kB, features in 13.3 us
+change   --granularity row: 2.22 times the mean, 180.2 kB leave their rank, the busiest moves 114.7 kB
+
 mesh         cp=2,tp=2,sp: 4 ranks, 1 parent of 4 ranks
 mode         parent_variable_a2a: cp is above 1, so the tokens of an item lie all over the cp x tp block
 granularity  record

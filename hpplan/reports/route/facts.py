@@ -43,6 +43,35 @@ def setting_of(view: RouteView) -> Facts:
     ]
 
 
+def verdict_of(view: RouteView) -> Facts:
+    """Return the three lines that a preview opens with."""
+    found = view.verdict
+    idle = f", {found.idle:,} encode nothing" if found.idle else ""
+    sets = ""
+    if found.heaviest is not None:
+        sample = "" if found.heaviest.sample is None else f" of sample {found.heaviest.sample}"
+        sets = f"; its largest is item {found.heaviest.item_id}{sample}, {plural(found.heaviest.rows, 'row')}"
+    balance = (
+        f"rank {found.rank} encodes {found.times_mean:.2f} times the mean of "
+        f"{plural(found.producers, 'producer')}{idle}{sets}"
+    )
+    inputs = f", {size(found.input_bytes)} of them inputs," if found.input_bytes else ""
+    cost = (
+        f"{size(found.price.bytes_leaving)}{inputs} leave their rank; "
+        f"the busiest rank moves {size(found.price.busiest_bytes)}"
+    )
+    if view.traffic.seconds is not None:
+        cost += f", features in {duration(view.traffic.seconds)}"
+    change = f"none of {found.tried} that were planned helps" if found.tried else "none was planned"
+    if found.change is not None:
+        after = found.change.price
+        change = (
+            f"{found.change.option}: {found.change.times_mean:.2f} times the mean, "
+            f"{size(after.bytes_leaving)} leave their rank, the busiest moves {size(after.busiest_bytes)}"
+        )
+    return [("balance", balance), ("cost", cost), ("change", change)]
+
+
 def features_of(view: RouteView) -> str:
     """Return what one row is."""
     workload = view.table.workload

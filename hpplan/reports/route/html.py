@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hpplan.reports.route import bars as route_bars
 from hpplan.reports.route import ribbon as route_ribbon
 from hpplan.reports.route import svg as route_svg
-from hpplan.reports.route.facts import producer_of, setting_of, totals_of
+from hpplan.reports.route.facts import producer_of, setting_of, totals_of, verdict_of
 from hpplan.reports.route.items import items_table
 from hpplan.reports.route.style import STYLE
 from hpplan.reports.terminal.markup import escape
@@ -47,6 +47,7 @@ def _page(view: RouteView) -> Iterator[str]:
         "<body>\n<main>\n"
         f'<h1>Feature exchange on {broken}</h1>\n{source}<p class="quiet">{escape(_headline(view))}</p>\n'
     )
+    yield _section("verdict", "In three lines", _facts(verdict_of(view)))
     yield _cards(view)
     yield _section("setting", "What was routed", _facts(setting_of(view)))
     yield _section("totals", "In all", _facts(totals_of(view)))

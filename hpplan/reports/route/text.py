@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.reports.route.facts import setting_of, totals_of
+from hpplan.reports.route.facts import setting_of, totals_of, verdict_of
 from hpplan.reports.route.matrix import shaded_matrix
 from hpplan.reports.terminal.quantities import size
 
@@ -26,7 +26,7 @@ MOST_SPLITS = 16
 def render(view: RouteView, screen: Screen) -> str:
     """Return the whole table as text."""
     ranks = view.table.mesh.parent_size
-    parts = [screen.facts(setting_of(view)), _ranks(view, screen)]
+    parts = [screen.facts(verdict_of(view)), screen.facts(setting_of(view)), _ranks(view, screen)]
     if 1 < ranks <= MOST_SPLITS:
         parts.append(_splits(view, screen))
     if ranks > 1:

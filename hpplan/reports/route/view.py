@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from hpplan.routing.traffic import Traffic, rows_leaving_blocks
 from hpplan.routing.traffic_warnings import check_traffic
+from hpplan.routing.verdict import verdict
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.traffic import Link
+    from hpplan.routing.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class RouteView:
     def traffic(self) -> Traffic:
         """The sums of the table."""
         return Traffic(self.table, self.link)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether it is balanced, what it costs, and what would help."""
+        return verdict(self.table, self.traffic, self.assigned_by)
 
     @property
     def alike(self) -> bool:

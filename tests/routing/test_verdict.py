@@ -1,0 +1,102 @@
+"""The verdict on a table: is it balanced, what does it cost, which change helps."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from hpplan.reports.route.facts import verdict_of
+from hpplan.reports.route.view import RouteView
+from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.routes import plan_routes
+from hpplan.routing.traffic import Traffic
+from hpplan.routing.verdict import verdict
+from hpplan.workload.workload import load_workload
+
+
+def _replicas(draw: random.Random, count: int, length: int) -> list[dict[str, Any]]:
+    number = 0
+    found: list[dict[str, Any]] = []
+    for _ in range(count):
+        items: list[dict[str, Any]] = []
+        for row in range(draw.randint(0, 4)):
+            rows = draw.randint(1, length)
+            item = {"item_id": number, "batch_index": row, "decoder_token_start": 0, "output_rows": rows}
+            items.append({**item, "input_rows": 4 * rows})
+            number += 1
+        found.append({"items": items})
+    return found
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_change_that_is_named_is_no_worse(seed: int) -> None:
+    """Whoever follows the advice gets a slower batch."""
+    draw = random.Random(seed)  # noqa: S311 - test data
+    mesh = parse_mesh(
+        draw.choice(["dp=4", "dp=2,cp=2", "cp=2,tp=2,sp", "cp=4", "tp=4", "dp=2,tp=2,sp", "dp=8"])
+    )
+    layout = draw.choice(["contiguous", "zigzag"])
+    data = {
+        "feature_width": draw.choice([8, 64]),
+        "input_width": draw.choice([4, 96]),
+        "sequence": {"length": 64, "cp_layout": layout},
+        "replicas": _replicas(draw, mesh.dp, 64),
+    }
+    workload = load_workload(data)
+    granularity: Any = draw.choice(["record", "row"])
+    assign = draw.choice(["lpt", "local", "round-robin", "contiguous"])
+    table = plan_routes(mesh, workload, granularity, assign)
+    found = verdict(table, Traffic(table), assign)
+    if found.change is None:
+        return
+    option, value = found.change.option.split()
+    if option == "--granularity":
+        granularity = value
+    elif option == "--assign":
+        assign = value
+    elif option == "--pool":
+        workload = workload.with_pool(value)
+    else:
+        workload = workload.with_sequence(cp_layout=value)
+    after = Traffic(plan_routes(mesh, workload, granularity, assign))
+    before = Traffic(table)
+    assert after.producer_load.largest == found.change.price.largest_load
+    assert after.producer_load.largest <= before.producer_load.largest
+    if after.producer_load.largest == before.producer_load.largest:
+        busiest = [max(one.largest_sender.rows, one.largest_receiver.rows) for one in (after, before)]
+        assert busiest[0] <= busiest[1]
+
+
+def test_three_lines() -> None:
+    """Four photos of one replica of four: three ranks idle, and a pool of all of them helps."""
+    items = [
+        {"item_id": at, "batch_index": at, "decoder_token_start": 0, "output_rows": 10, "sample": f"s{at}"}
+        for at in range(4)
+    ]
+    data = {
+        "feature_width": 5,
+        "sequence": {"length": 16},
+        "replicas": [{"items": items}, *[{"items": []}] * 3],
+    }
+    view = RouteView(plan_routes(parse_mesh("dp=4"), load_workload(data)), "lpt")
+    assert verdict_of(view) == [
+        (
+            "balance",
+            (
+                "rank 0 encodes 4.00 times the mean of 4 producers, 3 encode nothing; "
+                "its largest is item 0 of sample s0, 10 rows"
+            ),
+        ),
+        ("cost", "0 B leave their rank; the busiest rank moves 0 B"),
+        # Three items of 10 rows of 5 bfloat16 come back to rank 0.
+        ("change", "--pool all: 1.00 times the mean, 300 B leave their rank, the busiest moves 300 B"),
+    ]
+
+
+def test_nothing_to_encode() -> None:
+    """A batch of text alone has no busiest rank, and nothing to change."""
+    table = plan_routes(parse_mesh("cp=2"), load_workload({"sequence": {"length": 8}, "items": []}))
+    found = verdict(table, Traffic(table), "lpt")
+    assert (found.times_mean, found.heaviest, found.change) == (1.0, None, None)
