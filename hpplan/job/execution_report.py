@@ -86,7 +86,7 @@ REPORT = Answer(
     Field("payloads", count(1), "Tensors that travelled on the same routes."),
     Field("iterations", count(0), "Runs that were measured."),
     Field("warmup", count(0), "Runs before them."),
-    Field("forward_ratio", _MEASURED, "Median of exchange to the collective alone, forward."),
+    Field("forward_ratio", _MEASURED, "Median time of the exchange over that of the collective, forward."),
     Field("backward_ratio", _MEASURED, "The same, backward."),
     Field("total", TOTAL.schema, "Of all ranks; a time is that of the slowest."),
     Field("ranks", list_of(OF_RANK), "Of each rank that exchanges, by global rank."),
@@ -180,9 +180,9 @@ def _slowest(results: Sequence[dict[str, Any]], key: str) -> list[float]:
 
 
 def _ratio(results: Sequence[dict[str, Any]], key: str) -> float | None:
-    """Return the median over iterations of exchange to plain collective, which took turns."""
-    pairs = list(zip(_slowest(results, key), _slowest(results, f"plain_{key}"), strict=True))
-    return round(median(ours / plain for ours, plain in pairs), 4) if pairs else None
+    """Return the quotient of the median times that stand beside it: exchange and plain collective."""
+    ours, plain = _slowest(results, key), _slowest(results, f"plain_{key}")
+    return round(median(ours) / median(plain), 4) if ours else None
 
 
 def _milliseconds(seconds: Sequence[float]) -> float | None:
