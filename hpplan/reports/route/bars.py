@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hpplan.reports.route.blocks import fold_ranks
-from hpplan.reports.terminal.markup import escape
+from hpplan.reports.route.markup import escape, table
+from hpplan.reports.route.view import busiest
 from hpplan.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hpplan.reports.route.view import RouteView
     from hpplan.routing.traffic import RankTraffic
 
@@ -33,11 +32,6 @@ STYLE = """\
 """
 
 
-class _Bar(NamedTuple):
-    name: str
-    values: Sequence[int]
-
-
 def bars(view: RouteView) -> str:
     """Return three bars for each rank, or for each block of ranks where there are many, as HTML."""
     blocks = fold_ranks(view, MOST_BLOCKS)
@@ -52,14 +46,9 @@ def bars(view: RouteView) -> str:
     parts.append('<div class="bars">')
     for number, group in enumerate(groups):
         parts.append(f"<div><h4>{escape(_title(blocks.name(number), group))}</h4>")
-        parts += [
-            _bar(bar, largest)
-            for bar in (
-                _Bar("encode", [one.produced for one in group]),
-                _Bar("send", [one.sent for one in group]),
-                _Bar("receive", [one.received for one in group]),
-            )
-        ]
+        parts.append(_bar("encode", [one.produced for one in group], largest))
+        parts.append(_bar("send", [one.sent for one in group], largest))
+        parts.append(_bar("receive", [one.received for one in group], largest))
         parts.append("</div>")
     parts.append("</div>")
     return "\n".join(parts)
@@ -79,17 +68,13 @@ def _how_to_read(largest: int, *, folded: bool, kind: str) -> str:
 
 
 def _busiest(everyone: list[RankTraffic]) -> str:
-    ordered = sorted(everyone, key=lambda one: (-max(one.sent, one.received), one.rank))[:BUSIEST]
-    rows = "".join(
-        f"<tr><th scope=row>{one.rank}</th><td>{one.produced:,}</td><td>{one.sent:,}</td>"
-        f"<td>{one.received:,}</td></tr>\n"
-        for one in ordered
-    )
-    return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Busiest ranks"><table>'
-        f"<caption>The {len(ordered)} busiest ranks</caption>"
-        "<thead><tr><th scope=col>rank</th><th scope=col>encode</th><th scope=col>send</th>"
-        f"<th scope=col>receive</th></tr></thead><tbody>\n{rows}</tbody></table></div>"
+    busy = busiest(everyone, BUSIEST)
+    rows = ([f"{number:,}" for number in (one.rank, one.produced, one.sent, one.received)] for one in busy)
+    return table(
+        "Busiest ranks",
+        ("rank", "encode", "send", "receive"),
+        rows,
+        caption=f"The {len(busy)} busiest ranks",
     )
 
 
@@ -99,15 +84,15 @@ def _title(name: str, group: list[RankTraffic]) -> str:
     return f"{name}{ranks}: {plural(items, 'item')}"
 
 
-def _bar(bar: _Bar, largest: int) -> str:
-    mean, most = sum(bar.values) / len(bar.values), max(bar.values)
+def _bar(name: str, values: list[int], largest: int) -> str:
+    mean, most = sum(values) / len(values), max(values)
     width = f"{100 * mean / largest:.4g}%" if largest else "0"
     tick, value = "", f"{most:,}"
-    if len(bar.values) > 1:
+    if len(values) > 1:
         tick = f'<i class="most" style="left:{100 * most / largest if largest else 0:.4g}%"></i>'
         value = f"{mean:,.0f}, most {most:,}"
     return (
-        f'<div class="bar"><span>{bar.name}</span><span class="track">'
-        f'<i class="fill {bar.name}" style="width:{width}"></i>{tick}</span>'
+        f'<div class="bar"><span>{name}</span><span class="track">'
+        f'<i class="fill {name}" style="width:{width}"></i>{tick}</span>'
         f'<span class="value">{value}</span></div>'
     )

@@ -13,10 +13,19 @@ if TYPE_CHECKING:
 
 def render(comparison: Comparison, screen: Screen) -> str:
     """Return the comparison for people: a line for each way, then what to take and why."""
+    best = comparison.best
+    headers, rows = measures_of(comparison)
+    table = screen.table("Ways to move the features", headers, rows, range(1, len(headers)))
+    meanings = screen.facts([(way.name, way.summary) for way in comparison.ways])
+    take = screen.folded("", f"Take {best.name}: {comparison.reason}. {how_to_take(best.name)}")
+    return "\n".join(part.rstrip("\n") + "\n" for part in (table, meanings, take))
+
+
+def measures_of(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """Return the names of what is measured, and the measures of each way, its name first."""
     nodes = comparison.links.ranks_per_node is not None
     headers = ["way", "collectives", "rows moved", "bytes moved", "busiest rank"]
     headers += ["rows between nodes"] * nodes + ["estimated time"] * (comparison.links.link is not None)
-    best = comparison.best
     rows = []
     for way in comparison.ways:
         row = [
@@ -29,10 +38,7 @@ def render(comparison: Comparison, screen: Screen) -> str:
         row += [f"{way.rows_between_nodes:,}"] * nodes
         row += [duration(way.seconds)] if way.seconds is not None else []
         rows.append(row)
-    table = screen.table("Ways to move the features", headers, rows, range(1, len(headers)))
-    meanings = screen.facts([(way.name, way.summary) for way in comparison.ways])
-    take = screen.folded("", f"Take {best.name}: {comparison.reason}. {how_to_take(best.name)}")
-    return "\n".join(part.rstrip("\n") + "\n" for part in (table, meanings, take))
+    return headers, rows
 
 
 def how_to_take(name: str) -> str:

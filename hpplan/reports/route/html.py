@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from hpplan.reports.route import bars as route_bars
 from hpplan.reports.route import ribbon as route_ribbon
 from hpplan.reports.route import svg as route_svg
+from hpplan.reports.route.compare import measures_of
 from hpplan.reports.route.facts import producer_of, setting_of, totals_of, verdict_of
 from hpplan.reports.route.items import items_table
+from hpplan.reports.route.markup import details, escape, scroll, section, table
 from hpplan.reports.route.style import STYLE
-from hpplan.reports.terminal.markup import escape
 from hpplan.reports.terminal.quantities import duration, share, short_count, size
 from hpplan.routing.comparison import Links, compare_ways, leaves_out, records_needed
 from hpplan.version import __version__
@@ -47,27 +48,21 @@ def _page(view: RouteView) -> Iterator[str]:
         "<body>\n<main>\n"
         f'<h1>Feature exchange on {broken}</h1>\n{source}<p class="quiet">{escape(_headline(view))}</p>\n'
     )
-    yield _section("verdict", "In three lines", _facts(verdict_of(view)))
+    yield section("verdict", "In three lines", _facts(verdict_of(view)))
     yield _cards(view)
-    yield _section("setting", "What was routed", _facts(setting_of(view)))
-    yield _section("totals", "In all", _facts(totals_of(view)))
+    yield section("setting", "What was routed", _facts(setting_of(view)))
+    yield section("totals", "In all", _facts(totals_of(view)))
     if view.warnings:
-        yield _section("warnings", "Warnings", _warnings(view))
+        yield section("warnings", "Warnings", _warnings(view))
     if view.table.mesh.parent_size > 1:
         links = Links(view.link, view.ranks_per_node)
-        yield _section("ways", "Ways to move them", comparison_table(compare_ways(view.table, links)))
+        yield section("ways", "Ways to move them", comparison_table(compare_ways(view.table, links)))
     heat = route_svg.heat_map(view)
-    yield _section("matrix", "Who sends to whom", _heat(view, heat))
-    yield _section("ranks", "Rows per rank", _whose(view) + route_bars.bars(view))
-    yield _section(
-        "sequence", "The sequence, and the images on it", _whose(view) + route_ribbon.ribbons(view)
-    )
-    yield _section("items", "Items", items_table(view))
+    yield section("matrix", "Who sends to whom", _heat(view, heat))
+    yield section("ranks", "Rows per rank", _whose(view) + route_bars.bars(view))
+    yield section("sequence", "The sequence, and the images on it", _whose(view) + route_ribbon.ribbons(view))
+    yield section("items", "Items", items_table(view))
     yield f"<footer>hpplan {__version__}, table {view.table.digest}</footer>\n</main>\n</body>\n</html>\n"
-
-
-def _section(name: str, title: str, body: str) -> str:
-    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{title}</h2>\n{body.rstrip()}\n</section>\n'
 
 
 def _headline(view: RouteView) -> str:
@@ -144,86 +139,50 @@ def _whose(view: RouteView) -> str:
 
 
 def _heat(view: RouteView, heat: HeatMap) -> str:
-    blocks = heat.blocks
+    kind = heat.blocks.kind
     caption = (
-        f"Rows from each {blocks.kind} (line) to each (column){blocks.numbered}. "
+        f"Rows from each {kind} (line) to each (column){heat.blocks.numbered}. "
         "Hold the pointer over a square for its rows."
     )
-    text = (
-        f"{_whose(view)}<figure>\n<figcaption>{caption}</figcaption>\n"
-        '<div class="scroll" tabindex="0" role="region" aria-label="Transfer matrix">\n'
-        f"{heat.svg}\n</div>\n</figure>\n"
-    )
-    if len(blocks.labels) > MOST_TABLE_BLOCKS:
-        return text + _pairs(heat)
-    head = "".join(f"<th scope=col>{escape(label)}</th>" for label in blocks.labels)
-    rows = "".join(
-        f"<tr><th scope=row>{escape(label)}</th>" + "".join(f"<td>{rows:,}</td>" for rows in line) + "</tr>\n"
-        for label, line in zip(blocks.labels, heat.matrix, strict=True)
-    )
+    labels = [escape(label) for label in heat.blocks.labels]
+    if len(labels) > MOST_TABLE_BLOCKS:
+        numbers = _pairs(heat, labels)
+    else:
+        rows = (
+            [label, *(f"{rows:,}" for rows in line)] for label, line in zip(labels, heat.matrix, strict=True)
+        )
+        said = f"Rows from {kind} (line) to {kind} (column)"
+        numbers = table("Transfer matrix in numbers", ["", *labels], rows, caption=said)
     return (
-        f"{text}<details><summary>The same in numbers</summary>\n"
-        '<div class="scroll" tabindex="0" role="region" aria-label="Transfer matrix in numbers"><table>'
-        f"<caption>Rows from {blocks.kind} (line) to {blocks.kind} (column)</caption>"
-        f"<thead><tr><td></td>{head}</tr></thead><tbody>\n{rows}</tbody></table></div></details>"
+        f"{_whose(view)}<figure>\n<figcaption>{caption}</figcaption>\n"
+        + scroll("Transfer matrix", f"\n{heat.svg}\n")
+        + f"\n</figure>\n{details('The same in numbers', numbers)}"
     )
 
 
-def _pairs(heat: HeatMap) -> str:
+def _pairs(heat: HeatMap, labels: list[str]) -> str:
     """Return the busiest pairs of blocks in numbers, where the square would be too large to read."""
-    blocks = heat.blocks
+    kind = heat.blocks.kind
     pairs = sorted(
         (-rows, line, column)
         for line, row in enumerate(heat.matrix)
         for column, rows in enumerate(row)
         if rows
     )
-    rows = "".join(
-        f"<tr><th scope=row>{escape(blocks.labels[line])}</th><td>{escape(blocks.labels[column])}</td>"
-        f"<td>{-rows:,}</td></tr>\n"
-        for rows, line, column in pairs[:MOST_PAIRS]
-    )
+    rows = ((labels[line], labels[column], f"{-rows:,}") for rows, line, column in pairs[:MOST_PAIRS])
     which = f"The {MOST_PAIRS} busiest of {len(pairs):,} pairs" if len(pairs) > MOST_PAIRS else "All pairs"
-    return (
-        "<details><summary>The same in numbers</summary>\n"
-        '<div class="scroll" tabindex="0" role="region" aria-label="Transfer matrix in numbers"><table>'
-        f"<caption>{which} of {blocks.kind}s, by rows</caption>"
-        f"<thead><tr><th scope=col>from {blocks.kind}</th><th scope=col>to {blocks.kind}</th>"
-        f"<th scope=col>rows</th></tr></thead><tbody>\n{rows}</tbody></table></div></details>"
-    )
+    heads = (f"from {kind}", f"to {kind}", "rows")
+    return table("Transfer matrix in numbers", heads, rows, caption=f"{which} of {kind}s, by rows")
 
 
 def comparison_table(comparison: Comparison) -> str:
     """Return the ways side by side, the one to take marked in words and with an outline, as HTML."""
-    nodes = comparison.links.ranks_per_node is not None
-    timed = comparison.links.link is not None
     best = comparison.best
-    rows = []
-    for way in comparison.ways:
-        cells = [
-            ("collectives", str(len(way.steps))),
-            ("rows moved", f"{way.rows:,}"),
-            ("bytes moved", size(way.rows * comparison.row_bytes)),
-            ("busiest rank", size(way.busiest_rows * comparison.row_bytes)),
-        ]
-        if nodes:
-            cells.append(("rows between nodes", f"{way.rows_between_nodes:,}"))
-        if timed:
-            cells.append(("estimated time", duration(way.seconds or 0.0)))
-        heads = [name for name, _ in cells]
+    heads, rows = measures_of(comparison)
+    cells = []
+    for way, (name, *numbers) in zip(comparison.ways, rows, strict=True):
         take = " <b>(take this)</b>" if way is best else ""
-        mark = ' class="taken"' if way is best else ""
-        rows.append(
-            f'<tr{mark}><th scope="row">{way.name}</th>'
-            f'<td class="words">{escape(way.summary)}{take}</td>'
-            + "".join(f'<td data-name="{name}">{text}</td>' for name, text in cells)
-            + "</tr>\n"
-        )
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    return (
-        f"<p>Take <b>{best.name}</b>: {comparison.reason}.</p>\n"
-        '<div class="scroll" tabindex="0" role="region" aria-label="Ways to move the features">'
-        '<table class="ways"><thead><tr><th scope="col">way</th>'
-        f'<th scope="col" class="words">what it does</th>{head}</tr></thead><tbody>\n'
-        f"{''.join(rows)}</tbody></table></div>"
-    )
+        cells.append([name, f"{escape(way.summary)}{take}", *numbers])
+    heads = ["way", "what it does", *heads[1:]]
+    ways = table("Ways to move the features", heads, cells, words=1, kind="ways", taken=best.name)
+    return f"<p>Take <b>{best.name}</b>: {comparison.reason}.</p>\n{ways}"

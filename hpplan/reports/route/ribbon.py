@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from hpplan.reports.terminal.markup import escape
+from hpplan.reports.route.markup import escape
 from hpplan.wording import plural
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.reports.route.blocks import cells_of, fold_ranks, shown_parents
-from hpplan.reports.terminal.markup import escape
+from hpplan.reports.route.markup import escape
 from hpplan.reports.terminal.quantities import short_count, size
 from hpplan.wording import plural
 

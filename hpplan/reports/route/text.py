@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.reports.route.facts import setting_of, totals_of, verdict_of
 from hpplan.reports.route.matrix import shaded_matrix
+from hpplan.reports.route.view import busiest
 from hpplan.reports.terminal.quantities import size
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _ranks(view: RouteView, screen: Screen) -> str:
         title += f" (the first of {len(view.table.parents)} replicas, all alike)"
     if len(shown) > MOST_RANKS:
         title = f"Rows per rank: the {BUSIEST} busiest of {len(shown):,}; --format csv lists all"
-        shown = sorted(shown, key=lambda one: (-max(one.sent, one.received), one.rank))[:BUSIEST]
+        shown = busiest(shown, BUSIEST)
     axes = ("dp", "cp", "tp") if view.table.mesh.pool > 1 else ("cp", "tp")
     headers = ("rank", ",".join(axes), *_RANK_HEADERS)
     return screen.table(title, headers, [_rank_cells(view, axes, one) for one in shown], range(9))

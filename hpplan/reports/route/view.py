@@ -13,7 +13,7 @@ from hpplan.routing.verdict import verdict
 if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
     from hpplan.routing.routes import RoutingTable
-    from hpplan.routing.traffic import Link
+    from hpplan.routing.traffic import Link, RankTraffic
     from hpplan.routing.verdict import Verdict
 
 
@@ -56,3 +56,8 @@ class RouteView:
             return None
         block_of = [rank // self.ranks_per_node for rank in range(self.table.mesh.world_size)]
         return rows_leaving_blocks(self.table.parents, block_of)
+
+
+def busiest(ranks: list[RankTraffic], most: int) -> list[RankTraffic]:
+    """Return the ranks that send or receive the most rows to or from others, the busiest first."""
+    return sorted(ranks, key=lambda one: (-max(one.sent, one.received), one.rank))[:most]
