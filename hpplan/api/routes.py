@@ -137,6 +137,6 @@ def preview(
     view = RouteView(table, "", link, ranks_per_node)
     if rank is None:
         return chosen.table(view, Screen())
-    if chosen.rank is None:
+    if not chosen.by_rank:
         raise UnusableRequest(f"{format_name} shows all ranks; leave out rank")
     return chosen.rank(view, rank, Screen())

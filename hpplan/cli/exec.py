@@ -132,11 +132,11 @@ def _work(
         return _read(output, job, path, routing)
 
     def publish(data: dict[str, Any]) -> None:
-        from hpplan.reports.execution import json as exec_json
+        from hpplan.documents.writer import dump_json
         from hpplan.reports.execution import table as exec_table
 
         if report is not None:
-            output.write(report, exec_json.render(data))
+            output.write(report, dump_json(data))
         if report != "-":
             output.result(exec_table.render(data, screen))
 

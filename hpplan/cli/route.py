@@ -143,7 +143,7 @@ def _text(view: RouteView, links: Links, chosen: RouteFormat, asked: _Options, s
         return _analysis(ways, render, "ways side by side", chosen.name, screen)
     if asked.rank is None:
         return chosen.table(view, screen)
-    if chosen.rank is None:
+    if not chosen.by_rank:
         raise click.UsageError(f"--format {chosen.name} shows all ranks; leave out --rank")
     return chosen.rank(view, None if asked.rank == "all" else asked.rank, screen)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.reports.terminal.quantities import duration, size
+from hpplan.reports.terminal.screen import stacked
 
 if TYPE_CHECKING:
     from hpplan.reports.terminal.screen import Screen
@@ -18,7 +19,7 @@ def render(comparison: Comparison, screen: Screen) -> str:
     table = screen.table("Ways to move the features", headers, rows, range(1, len(headers)))
     meanings = screen.facts([(way.name, way.summary) for way in comparison.ways])
     take = screen.folded("", f"Take {best.name}: {comparison.reason}. {how_to_take(best.name)}")
-    return "\n".join(part.rstrip("\n") + "\n" for part in (table, meanings, take))
+    return stacked([table, meanings, take])
 
 
 def measures_of(comparison: Comparison) -> tuple[list[str], list[list[str]]]:

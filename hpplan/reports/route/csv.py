@@ -6,6 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from hpplan.reports.route.rank import every_rank
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -29,6 +31,8 @@ HEADER = (
 INPUTS = ("input_rows_sent", "input_rows_received", "input_rows_kept")
 """More of them, where inputs travel between replicas that share the encoder work."""
 
+_COLUMNS = ("what", "peer", "item_id", "row_start", "row_stop", "offset")
+
 
 def render(view: RouteView) -> str:
     """Return a line for each rank that exchanges, by global rank; rows sent and received are others'."""
@@ -40,7 +44,7 @@ def render(view: RouteView) -> str:
         buffers = ((one.sent + one.kept) * size, (one.received + one.kept) * size)
         own = (one.rank, at["dp"], at["cp"], at["tp"], *one[1:], *buffers)
         lines.append((*own, *inputs.get(one.rank, ())))
-    return to_csv(lines)
+    return _to_csv(lines)
 
 
 def _inputs(view: RouteView) -> dict[int, tuple[int, int, int]]:
@@ -55,7 +59,30 @@ def _inputs(view: RouteView) -> dict[int, tuple[int, int, int]]:
     return found
 
 
-def to_csv(lines: Iterable[Sequence[object]]) -> str:
+def render_rank(view: RouteView, rank: int | None) -> str:
+    """Return what one rank sends, receives and hands over, or (None) each, with the rank in front."""
+    if rank is not None:
+        return _to_csv([_COLUMNS, *_rows(view, rank)])
+    lines = ([each, *line] for each in every_rank(view) for line in _rows(view, each))
+    return _to_csv([("rank", *_COLUMNS), *lines])
+
+
+def _rows(view: RouteView, rank: int) -> list[list[object]]:
+    """Return what one rank sends, receives and hands over."""
+    lines: list[list[object]] = []
+    route = view.table.rank_route(rank)
+    if route is None:
+        return lines
+    for what, entries in (("send", route.sends), ("receive", route.receives)):
+        offset = 0
+        for peer, item, start, stop in entries:
+            lines.append([what, route.group_ranks[peer], item, start, stop, offset])
+            offset += stop - start
+    lines.extend(["hand_over", "", item, start, stop, at] for item, start, stop, at in route.hand_over)
+    return lines
+
+
+def _to_csv(lines: Iterable[Sequence[object]]) -> str:
     """Return lines as CSV with newlines alone."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(lines)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.errors import UnusableRequest
 from hpplan.reports.route.facts import setting_of
 from hpplan.reports.terminal.quantities import size
+from hpplan.reports.terminal.screen import stacked
 from hpplan.routing.routes_shape import DIGEST, GRANULARITY, RANKS
 from hpplan.shapes.answer import Answer, either
 from hpplan.shapes.shape import TEXT, Field, count, list_of, literal
@@ -73,12 +74,13 @@ _EVERY_RANK = Answer(
 RANK = either(EXCHANGING, IDLE, _EVERY_RANK)
 """What `hpplan route --rank` answers."""
 
-_COLUMNS = ("what", "peer", "item_id", "row_start", "row_stop", "offset")
 
-
-def rank_text(view: RouteView, rank: int, screen: Screen) -> str:
-    """Return one rank's part as text."""
-    return _part(view, rank, screen, setting_of(view))
+def rank_text(view: RouteView, rank: int | None, screen: Screen) -> str:
+    """Return the part of one rank as text, or (None) of each, one after the other."""
+    if rank is not None:
+        return _part(view, rank, screen, setting_of(view))
+    parts = [screen.facts(setting_of(view))]
+    return stacked([*parts, *(_part(view, each, screen, []) for each in every_rank(view))])
 
 
 def _part(view: RouteView, rank: int, screen: Screen, setting: Facts) -> str:
@@ -119,11 +121,16 @@ def _part(view: RouteView, rank: int, screen: Screen, setting: Facts) -> str:
         )
     out, into = size(route.send_buffer_rows * row_bytes), size(route.receive_buffer_rows * row_bytes)
     parts.append(screen.facts([("buffers", f"{out} out, {into} in")]))
-    return "\n".join(part.strip("\n") + "\n" for part in parts)
+    return stacked(parts)
 
 
-def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
-    """Return one rank's part as a document; peers are parent ranks, `group_ranks` their global ranks."""
+def rank_data(view: RouteView, rank: int | None) -> dict[str, Any]:
+    """Return the part of one rank, or (None) of each, as a document.
+
+    Peers are parent ranks, `group_ranks` their global ranks.
+    """
+    if rank is None:
+        return _EVERY_RANK.of(ranks=[rank_data(view, each) for each in every_rank(view)])
     route = view.table.rank_route(rank)
     if route is None:
         return IDLE.of(rank=rank, exchanges=False, reason=_idle(view, rank))
@@ -146,49 +153,15 @@ def rank_data(view: RouteView, rank: int) -> dict[str, Any]:
     )
 
 
-def every_rank_text(view: RouteView, screen: Screen) -> str:
-    """Return each rank's part as text, one after the other."""
-    _check_size(view)
-    parts = [screen.facts(setting_of(view))]
-    parts += [_part(view, rank, screen, []) for rank in range(view.table.mesh.world_size)]
-    return "\n".join(part.strip("\n") + "\n" for part in parts)
+def every_rank(view: RouteView) -> range:
+    """Return all ranks.
 
-
-def every_rank_data(view: RouteView) -> dict[str, Any]:
-    """Return each rank's part as one document."""
-    _check_size(view)
-    return _EVERY_RANK.of(ranks=[rank_data(view, rank) for rank in range(view.table.mesh.world_size)])
-
-
-def every_rank_rows(view: RouteView) -> list[list[object]]:
-    """Return each rank's part as the lines of a CSV file, with the rank in front."""
-    _check_size(view)
-    lines: list[list[object]] = [["rank", *_COLUMNS]]
-    for rank in range(view.table.mesh.world_size):
-        lines.extend([rank, *line] for line in rank_rows(view, rank)[1:])
-    return lines
-
-
-def _check_size(view: RouteView) -> None:
-    """Raise UnusableRequest where positions, or the splits of each rank, would be too many to list."""
+    Raises UnusableRequest where positions, or the splits of each rank, would be too many to list.
+    """
     ranks = view.traffic.ranks
     if max(view.traffic.rows, ranks * view.table.mesh.parent_size) > MOST_POSITIONS:
         raise UnusableRequest(f"what all {ranks:,} ranks do is too much to list; give --rank R for one")
-
-
-def rank_rows(view: RouteView, rank: int) -> list[list[object]]:
-    """Return one rank's part as the lines of a CSV file, the header first."""
-    lines: list[list[object]] = [[*_COLUMNS]]
-    route = view.table.rank_route(rank)
-    if route is None:
-        return lines
-    for what, entries in (("send", route.sends), ("receive", route.receives)):
-        offset = 0
-        for peer, item, start, stop in entries:
-            lines.append([what, route.group_ranks[peer], item, start, stop, offset])
-            offset += stop - start
-    lines.extend(["hand_over", "", item, start, stop, at] for item, start, stop, at in route.hand_over)
-    return lines
+    return range(view.table.mesh.world_size)
 
 
 def _idle(view: RouteView, rank: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.reports.terminal.quantities import duration, size
+from hpplan.reports.terminal.screen import stacked
 from hpplan.wording import plural
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def render(found: Statistics, screen: Screen) -> str:
         parts.append(screen.table(title, _HEADERS, rows, range(1, len(_HEADERS))))
     best = [(measure.name.replace("_", " "), ", ".join(found.best(measure))) for measure in found.measures]
     parts.append("Least p95\n" + screen.facts(best))
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+    return stacked(parts)
 
 
 def _spelled(measure: Measure, value: float) -> str:

@@ -8,6 +8,7 @@ from hpplan.reports.route.facts import setting_of, totals_of, verdict_of
 from hpplan.reports.route.matrix import shaded_matrix
 from hpplan.reports.route.view import busiest
 from hpplan.reports.terminal.quantities import size
+from hpplan.reports.terminal.screen import stacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,14 @@ def render(view: RouteView, screen: Screen) -> str:
     parts.append(screen.facts(totals_of(view)))
     if view.warnings:
         parts.append("Warnings\n" + screen.facts([(one.code.id, one.message) for one in view.warnings]))
-    return "\n".join(part.strip("\n") + "\n" for part in parts)
+    return stacked(parts)
+
+
+def render_rank(view: RouteView, rank: int | None, screen: Screen) -> str:
+    """Return the part of one rank, or (None) of each."""
+    from hpplan.reports.route.rank import rank_text
+
+    return rank_text(view, rank, screen)
 
 
 def _ranks(view: RouteView, screen: Screen) -> str:

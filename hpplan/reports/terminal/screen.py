@@ -54,3 +54,8 @@ class Screen:
     def fits(self, columns: int) -> bool:
         """Whether a line of so many columns stays whole."""
         return self.width is None or columns <= self.width
+
+
+def stacked(parts: Sequence[str]) -> str:
+    """Return texts below each other, with an empty line between two."""
+    return "\n".join(part.strip("\n") + "\n" for part in parts)
