@@ -12,13 +12,14 @@ from hpplan.routing.request import check_links, check_request
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_shape import GRANULARITY
 from hpplan.routing.traffic import LINK_FIELD, Traffic
+from hpplan.routing.traffic_warnings import folded
 from hpplan.shapes.answer import AMOUNT, Answer
 from hpplan.shapes.shape import FLAG, TEXTS, Field, count, literal, mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hpplan.diagnostics import Code, Diagnostic
+    from hpplan.diagnostics import Diagnostic
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.traffic import Link
@@ -223,7 +224,7 @@ def statistics(
     values: dict[str, dict[str, list[float]]] = {
         way.name: {measure.name: [] for measure in wanted} for way in ways
     }
-    warnings: dict[Code, list[Diagnostic]] = {}
+    warnings: list[Diagnostic] = []
     for workload in workloads:
         free = without_buckets(workload)
         for name, policy, pool in ways:
@@ -238,8 +239,7 @@ def statistics(
             traffic = Traffic(table, link, cost=cost)
             for measure in wanted:
                 values[name][measure.name].append(measure.of(traffic))
-        for found in table.warnings:
-            warnings.setdefault(found.code, []).append(found)
+        warnings += table.warnings
         if progress is not None:
             progress()
     return Statistics(
@@ -252,7 +252,7 @@ def statistics(
             name: {measure: distribution(found) for measure, found in measures.items()}
             for name, measures in values.items()
         },
-        tuple(_first_of_all(found) for found in warnings.values()),
+        tuple(folded(warnings, " in these micro-batches")),
     )
 
 
@@ -283,12 +283,6 @@ def _ways(mesh: Mesh, workloads: Sequence[Workload], only: str | None) -> list[_
     if only is None and buckets:
         ways.insert(0, _Way(GIVEN, None, None if asked == {1} else 1))
     return ways
-
-
-def _first_of_all(found: list[Diagnostic]) -> Diagnostic:
-    first, *others = found
-    more = f" ({len(others):,} more of the kind in these micro-batches)" if others else ""
-    return replace(first, message=f"{first.message}{more}")
 
 
 def without_buckets(workload: Workload) -> Workload:

@@ -10,7 +10,7 @@ from hpplan.wording import listed, plural
 from hpplan.workload.codes import IDLE_PRODUCER, OVERLOADED_RECEIVER, OVERSIZED_TRANSFER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hpplan.diagnostics import Place
     from hpplan.routing.traffic import BatchTraffic, Traffic
@@ -35,6 +35,19 @@ def check_traffic(traffic: Traffic, *, notes: bool = False) -> Iterator[Diagnost
                 yield found
         yield from _oversized(traffic, number, batch.place.at("items"))
         yield from _overloaded(traffic.batches[number], ranks, batch.place.at("items"))
+
+
+def folded(warnings: Iterable[Diagnostic], where: str = "") -> list[Diagnostic]:
+    """Return the first warning of each code, which says how many more there are."""
+    by_code: dict[str, list[Diagnostic]] = {}
+    for warning in warnings:
+        by_code.setdefault(warning.code.id, []).append(warning)
+    return [
+        replace(first, message=f"{first.message} ({len(others):,} more of the kind{where})")
+        if others
+        else first
+        for first, *others in by_code.values()
+    ]
 
 
 def _idle(routes: BatchRoutes, ranks: Sequence[int], place: Place) -> Iterator[Diagnostic]:

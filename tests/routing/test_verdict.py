@@ -100,3 +100,18 @@ def test_nothing_to_encode() -> None:
     table = plan_routes(parse_mesh("cp=2"), load_workload({"sequence": {"length": 8}, "items": []}))
     found = verdict(table, Traffic(table), "lpt")
     assert (found.times_mean, found.heaviest, found.change) == (1.0, None, None)
+
+
+def test_warnings_of_one_kind_are_folded() -> None:
+    """Fourteen replicas with one busy receiver each fill a terminal, and hide what else there is."""
+    item = {"batch_index": 0, "decoder_token_start": 0, "output_rows": 4}
+    replicas = [
+        {"items": [{**item, "item_id": 0}], "buckets": [[], [], [0], []], "documents": [8, 8 * at]}
+        for at in range(1, 15)
+    ]
+    for at, replica in enumerate(replicas):
+        replica["documents"] = [8 + at, 120 - at]
+    data = {"sequence": {"length": 128}, "replicas": replicas}
+    view = RouteView(plan_routes(parse_mesh("dp=14,cp=4"), load_workload(data)), "")
+    assert [one.code.id for one in view.warnings] == ["HP436", "HP438"]
+    assert all(one.message.endswith(" (13 more of the kind)") for one in view.warnings)

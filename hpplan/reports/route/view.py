@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hpplan.routing.traffic import Traffic, rows_leaving_blocks
-from hpplan.routing.traffic_warnings import check_traffic
+from hpplan.routing.traffic_warnings import check_traffic, folded
 from hpplan.routing.verdict import verdict
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class RouteView:
 
     @cached_property
     def warnings(self) -> list[Diagnostic]:
-        """What the workload and its traffic give cause to warn of."""
-        return [*self.table.warnings, *check_traffic(self.traffic, notes=True)]
+        """What the workload and its traffic give cause to warn of, once of a kind."""
+        return folded([*self.table.warnings, *check_traffic(self.traffic, notes=True)])
 
     @cached_property
     def traffic(self) -> Traffic:
