@@ -10,6 +10,7 @@ from hpplan.wording import plural
 
 if TYPE_CHECKING:
     from hpplan.reports.route.view import RouteView
+    from hpplan.routing.traffic import Peak
 
 Facts = list[tuple[str, str]]
 """Names and values."""
@@ -89,12 +90,10 @@ def totals_of(view: RouteView) -> Facts:
     """Return what moves in all, against the least possible, the means and the bounds."""
     traffic = view.traffic
 
-    def amount(rows: int) -> str:
-        return f"{plural(rows, 'row')}, {size(rows * traffic.row_bytes)}"
+    row_bytes = traffic.row_bytes
 
-    def peak(rank: int, rows: int, mean: float) -> str:
-        times = f", {rows / mean:.2f} times the mean" if mean else ""
-        return f"rank {rank}: {amount(rows)}{times}"
+    def amount(rows: int) -> str:
+        return _amount(rows, row_bytes)
 
     least = amount(traffic.least_rows_leaving)
     saved = traffic.rows_leaving - traffic.least_rows_leaving
@@ -117,8 +116,8 @@ def totals_of(view: RouteView) -> Facts:
         totals.append(("leave their node", f"{amount(between)} ({part} of what leaves its rank)"))
     totals += [
         ("least that must", least),
-        ("largest sender", peak(*traffic.largest_sender)),
-        ("largest receiver", peak(*traffic.largest_receiver)),
+        ("largest sender", _peak(traffic.largest_sender, row_bytes)),
+        ("largest receiver", _peak(traffic.largest_receiver, row_bytes)),
         ("producer load", loaded),
         ("largest buffer", f"{size(traffic.largest_buffer)} on one side of a rank"),
     ]
@@ -134,14 +133,19 @@ def _of_inputs(view: RouteView) -> Facts:
     if inputs is None:
         return []
 
-    def peak(rank: int, rows: int, mean: float) -> str:
-        times = f", {rows / mean:.2f} times the mean" if mean else ""
-        return f"rank {rank}: {plural(rows, 'row')}, {size(rows * inputs.row_bytes)}{times}"
-
-    moved = f"{plural(inputs.rows_leaving, 'row')}, {size(inputs.rows_leaving * inputs.row_bytes)}"
+    row_bytes = inputs.row_bytes
     return [
-        ("inputs that travel", f"{moved}, before the features"),
-        ("largest input sender", peak(*inputs.largest_sender)),
-        ("largest input receiver", peak(*inputs.largest_receiver)),
+        ("inputs that travel", f"{_amount(inputs.rows_leaving, row_bytes)}, before the features"),
+        ("largest input sender", _peak(inputs.largest_sender, row_bytes)),
+        ("largest input receiver", _peak(inputs.largest_receiver, row_bytes)),
         ("largest input buffer", f"{size(inputs.largest_buffer)} on one side of a rank"),
     ]
+
+
+def _amount(rows: int, row_bytes: int) -> str:
+    return f"{plural(rows, 'row')}, {size(rows * row_bytes)}"
+
+
+def _peak(peak: Peak, row_bytes: int) -> str:
+    times = f", {peak.rows / peak.mean:.2f} times the mean" if peak.mean else ""
+    return f"rank {peak.rank}: {_amount(peak.rows, row_bytes)}{times}"
