@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -82,6 +83,8 @@ class FeatureExchange:
         self._anchor = torch.zeros((), requires_grad=True)
         self._planned = planned
         self._inputs: dict[bool, FeatureExchange] = {}
+        self._idles = False
+        """Whether this rank encodes an item of zeros, so that it does not keep others waiting."""
         divisor = route.copies if replica_grad == "mean" else 1
         packing = Packing(route, _order(route, group.global_ranks))
         self._engine = Engine(packing, group.transport, group.memory, divisor)
@@ -175,7 +178,9 @@ class FeatureExchange:
             )
         return cls(planned.route, planned.digest, group, replica_grad, planned)
 
-    def bring(self, inputs: torch.Tensor, *of_items: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def bring(
+        self, inputs: torch.Tensor, *of_items: torch.Tensor, least: Sequence[int] | None = None
+    ) -> tuple[torch.Tensor, ...]:
         """Return the inputs of my bucket, in bucket order, of what is read for all items of my replica.
 
         `inputs` is `[input rows of the replica, ...]`, as `pixel_values`; each of `of_items` is `[items of
@@ -184,8 +189,21 @@ class FeatureExchange:
         rank of the group calls this alike, before the features: items that another replica encodes travel
         there. Raises UnusableRequest where items do not say their `input_rows`, and PeersFailed as a call
         does.
+
+        An encoder that is itself parallel waits for a rank with nothing to encode. With `least`, the
+        smallest grid of the family, as (1, 2, 2), such a rank gets one item of zeros; the features that come
+        of it are cut off by the exchange, and add exactly zero to every gradient. `of_items` are grids then.
         """
-        return self._brought(inputs, one_each=False), *(self._brought(one, one_each=True) for one in of_items)
+        brought = (
+            self._brought(inputs, one_each=False),
+            *(self._brought(one, one_each=True) for one in of_items),
+        )
+        self._idles = least is not None and not self.route.bucket
+        if not self._idles or least is None:
+            return brought
+        pixels, *grids = brought
+        one = pixels.new_zeros(math.prod(least), *pixels.shape[1:])
+        return one, *(grid.new_tensor([list(least)]) for grid in grids)
 
     def _brought(self, read: torch.Tensor, *, one_each: bool) -> torch.Tensor:
         flat = read.detach().unsqueeze(-1).flatten(1)
@@ -262,6 +280,9 @@ class FeatureExchange:
         keeps all its rows as they lie, what it gets is the features themselves,
         not a copy: it must not change either in place.
         """
+        if self._idles:
+            given = [features] if isinstance(features, torch.Tensor) else list(features)
+            features = [one[:0] for one in given]
         with self.group.ledger.telling():
             return Received(self._engine.packing, self._call(features), self.group)
 

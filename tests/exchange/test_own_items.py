@@ -147,6 +147,30 @@ def test_the_readme_loop_equals_one_process() -> None:
         assert weight == pytest.approx(encoder.merge.weight.flatten().tolist(), rel=1e-10, abs=1e-12)
 
 
+def _idle(rank: int) -> tuple[int, int, float, list[float]]:
+    group = ExchangeGroup.from_mesh("dp=2", pool="all")
+    ids, grids, pixels = _batch(rank)
+    items = items_from_batch("qwen3_vl", ids, image_grid_thw=grids).items[:1]
+    exchange = FeatureExchange.plan(items, None, {"length": 16}, group)
+    held, its = exchange.bring(pixels[: 16 * len(items)], grids[: len(items)], least=(1, 2, 2))
+    encoder = torch.nn.Linear(4 * PATCH, WIDTH, dtype=torch.float64)
+    merged = exchange(encoder(held.reshape(-1, 4 * PATCH))).merge_into(
+        torch.zeros(2, 16, WIDTH, dtype=torch.float64)
+    )
+    merged.square().sum().backward()
+    assert encoder.bias.grad is not None
+    return len(held), len(its), float(encoder.bias.grad.abs().sum()), its.flatten().tolist()
+
+
+@pytest.mark.slow
+def test_a_rank_with_nothing_to_encode_encodes_zeros() -> None:
+    """An encoder that is itself parallel would wait for it, or would learn from an image of nothing."""
+    (patches, items, gradient, _), idle = run_ranks(2, _idle)
+    assert (patches, items) == (16, 1)
+    assert gradient > 0
+    assert idle == (4, 1, 0.0, [1, 2, 2])
+
+
 def _differ(rank: int, fault: str) -> str:
     group = ExchangeGroup.from_mesh("dp=2,cp=2", pool="all", timeout=10)
     ids, grids, _ = _batch(0)
