@@ -11,6 +11,7 @@ from hpplan.workload.families.base import Family
 from hpplan.workload.feature import Feature
 from hpplan.workload.mismatch import MismatchError
 from hpplan.workload.placeholders import match, placeholder_runs
+from hpplan.workload.samples import SampleItem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +27,8 @@ class BatchItems(NamedTuple):
     slices: list[slice]
     """Of each item, its rows in the inputs of its kind, as in `pixel_values` or `pixel_values_videos`."""
     kinds: list[Kind]
+    grids: list[tuple[int, ...]]
+    """Of each item; of a part of a video that of its slices alone."""
 
 
 def items_from_batch(
@@ -34,6 +37,7 @@ def items_from_batch(
     *,
     attention_mask: Any = None,  # noqa: ANN401 - the same
     sample_ids: Sequence[str | int] | None = None,
+    split_videos: bool | int = False,
     **grids: Any,  # noqa: ANN401 - the same
 ) -> BatchItems:
     """Return the items of a collated batch and say which rows of the inputs are whose.
@@ -41,9 +45,11 @@ def items_from_batch(
     `input_ids` is `[batch rows, tokens]`, tensors, arrays or lists; where
     `attention_mask` is 0 there is padding, on either side. `grids` are what the
     family's processor gives beside the tokens, flat over the batch, as
-    `image_grid_thw=…`. `sample_ids` names each batch row. Raises UnusableRequest
-    for an unknown family or grid, and where placeholders and grids do not fit,
-    naming the batch row and the image.
+    `image_grid_thw=…`. `sample_ids` names each batch row. With `split_videos` each
+    temporal slice of a video is an item, or as many as have so many rows. Raises
+    UnusableRequest for an unknown family or grid, where placeholders and grids do
+    not fit, naming the batch row and the image, and for a family whose encoder is
+    not known to keep slices apart.
     """
     known = _family(family)
     rows = _lists(input_ids, "input_ids")
@@ -56,29 +62,56 @@ def items_from_batch(
     found: list[dict[str, Any]] = []
     slices: list[slice] = []
     kinds: list[Kind] = []
+    shapes: list[tuple[int, ...]] = []
     for kind, placeholder in _placeholders(known):
         own = [feature for feature in features if kind in {feature.kind, None}]
         read = 0
         for row, feature, spans in _matched(rows, mask, own, placeholder):
-            item: dict[str, Any] = {
-                "item_id": len(found),
-                "batch_index": row,
-                "decoder_token_start": spans[0][0],
-                "output_rows": feature.rows,
-                "sample": row if sample_ids is None else sample_ids[row],
-            }
-            if len(spans) > 1:
-                item["spans"] = [{"token_start": start, "rows": count} for start, count in spans]
-            if feature.grid is not None:
-                item["grid"] = list(feature.grid)
-            inputs = feature.input_rows
-            if inputs is not None:
-                item["input_rows"] = inputs
-            found.append(item)
-            slices.append(slice(read, read + (inputs or 0)))
-            kinds.append(feature.kind)
-            read += inputs or 0
-    return BatchItems(found, slices, kinds)
+            for part in _parts(known, feature, spans, split_videos):
+                found.append(_item(len(found), row, part, sample_ids))
+                slices.append(slice(read, read + (part.input_rows or 0)))
+                kinds.append(feature.kind)
+                shapes.append(_shape(part))
+                read += part.input_rows or 0
+    return BatchItems(found, slices, kinds, shapes)
+
+
+def _parts(
+    family: Family, feature: Feature, spans: tuple[tuple[int, int], ...], split: bool | int
+) -> Iterator[SampleItem]:
+    whole = SampleItem(feature.kind, spans, feature.input_rows, feature.grid)
+    if feature.kind != "video" or split is False:
+        yield whole
+        return
+    assert feature.grid is not None
+    try:
+        slices = family.slices(feature.runs, feature.grid)
+    except ValueError as error:
+        raise UnusableRequest(f"videos cannot be split: {error}") from None
+    yield from whole.split(slices, None if split is True else split)
+
+
+def _shape(part: SampleItem) -> tuple[int, ...]:
+    """Return the grid of an item; temporal slices come first in the grids of families that split videos."""
+    grid = part.grid or ()
+    return grid if part.slices is None else (part.slices[1] - part.slices[0], *grid[1:])
+
+
+def _item(number: int, row: int, part: SampleItem, sample_ids: Sequence[str | int] | None) -> dict[str, Any]:
+    item: dict[str, Any] = {
+        "item_id": number,
+        "batch_index": row,
+        "decoder_token_start": part.spans[0][0],
+        "output_rows": sum(rows for _, rows in part.spans),
+        "sample": row if sample_ids is None else sample_ids[row],
+    }
+    if len(part.spans) > 1:
+        item["spans"] = [{"token_start": start, "rows": rows} for start, rows in part.spans]
+    for name in ("input_rows", "grid", "slices"):
+        value = getattr(part, name)
+        if value is not None:
+            item[name] = list(value) if isinstance(value, tuple) else value
+    return item
 
 
 def _family(family: Family | str) -> Family:

@@ -68,6 +68,29 @@ def test_padding_that_looks_like_an_image_is_none() -> None:
     assert [(one["decoder_token_start"], one["sample"]) for one in found.items] == [(3, 0)]
 
 
+@pytest.mark.parametrize(
+    ("split", "slices", "rows"),
+    [(True, [[0, 1], [1, 2], [2, 3]], [2, 2, 2]), (4, [[0, 2], [2, 3]], [4, 2]), (False, [None], [6])],
+)
+def test_units_of_a_video(split: Any, slices: list[Any], rows: list[int]) -> None:  # noqa: ANN401 - a flag or a number
+    """Parts have the pixels, the tokens and the grid of their slices."""
+    ids = [[T, VIDEO, VIDEO, T, VIDEO, VIDEO, T, VIDEO, VIDEO]]
+    found = items_from_batch("qwen3_vl", ids, video_grid_thw=[[3, 2, 4]], split_videos=split)
+    assert [one.get("slices") for one in found.items] == slices
+    assert [one["output_rows"] for one in found.items] == rows
+    assert [part.stop - part.start for part in found.slices] == [4 * count for count in rows]
+    assert found.grids == [(count // 2, 2, 4) for count in rows]
+    starts = [1, 4, 7]
+    assert [one["decoder_token_start"] for one in found.items] == [starts[(s or [0])[0]] for s in slices]
+
+
+def test_a_video_that_cannot_be_split() -> None:
+    """Parts of a chunk are other features than the whole."""
+    ids = [[T, 163840]]
+    with pytest.raises(UnusableRequest, match="videos cannot be split: kimi_k25 mixes the frames"):
+        items_from_batch("kimi_k25", ids, video_grid_thw=[[4, 2, 2]], split_videos=True)
+
+
 def test_no_images_at_all() -> None:
     """A replica of text alone is normal."""
     assert items_from_batch("qwen2_5_vl", [[T, T]]).items == []
