@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from hpplan.checks.experts_without_rule import EXPERTS_WITHOUT_RULE
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
 from hpplan.documents.writer import dump_yaml
+from hpplan.errors import InvalidInput
+from hpplan.models.codes import NO_PARALLEL_PLAN
 from hpplan.models.freeze import Frozen, freeze
 from hpplan.passes.pipeline import normalize
 from hpplan.plan.model import KEY_ORDER, Plan
@@ -48,6 +51,22 @@ def contract(entry: dict[str, Any]) -> dict[str, str]:
         for tensor, before in entry.get(f"{side}_src", {}).items():
             found[tensor] = f"{before['tp']} to {entry[f'{side}_dst'][tensor]['tp']}"
     return found
+
+
+@pytest.mark.parametrize(
+    ("mesh", "styles", "said"),
+    [
+        ("tp=2", {}, "no tensor-parallel plan for LlamaForCausalLM"),
+        ("dp=4", {}, "no tensor-parallel plan for LlamaForCausalLM"),  # nothing would be left to write
+        ("dp=4,ep=4", {"model.layers.*.mlp.up_proj": "colwise"}, "no expert-parallel plan for Llama"),
+    ],
+)
+def test_placements_are_not_guessed(mesh: str, styles: dict[str, str], said: str) -> None:
+    """A plan of a model that transformers has none for says nothing, or something that nobody knows."""
+    model = replace(facts("llama"), tp_styles=styles, ep_styles={})
+    with pytest.raises(InvalidInput, match=said) as failure:
+        freeze(model, parse_mesh(mesh), Place("config.json"))
+    assert [item.code for item in failure.value.diagnostics] == [NO_PARALLEL_PLAN]
 
 
 @pytest.mark.parametrize("name", ["qwen3_moe_30b_a3b", "qwen3_vl_30b_a3b"])
