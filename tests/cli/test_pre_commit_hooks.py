@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from hpplan.cli.names import complete_passes
+from hpplan.passes.pipeline import PASSES
 
 if TYPE_CHECKING:
     from conftest import Result, Runner
@@ -167,13 +168,16 @@ def test_what_bash_offers(words: str, offered: list[str]) -> None:
     assert done.stdout.decode().split() == offered
 
 
+NAMES = [step.name for step in PASSES]
+
+
 @pytest.mark.parametrize(
     ("option", "typed", "offered"),
     [
-        ("pass_names", "", ["ep-strip", "external-state-strip", "shared-class-mark"]),
+        ("pass_names", "", NAMES),
         ("pass_names", "e", ["ep-strip", "external-state-strip"]),
         ("pass_names", "ep-strip,e", ["ep-strip,external-state-strip"]),
-        ("print_after", "", ["ep-strip", "external-state-strip", "shared-class-mark", "all"]),
+        ("print_after", "", [*NAMES, "all"]),
         ("print_after", "a", ["all"]),
     ],
 )

@@ -1,12 +1,14 @@
 """Builds the plans of real models in `sample_plans/` from the module lists beside this file.
 
-Run `python tests/samples/build_samples.py` after a change of this file, and
-then, for each sample, `hpplan normalize` with its rules (the README has the
-command). A test says when a committed sample is not what this file builds.
+Run `python tests/samples/build_samples.py` after a change of this file or of a
+pass; it normalizes the plans too. A test says when a committed sample is not
+what this file builds.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,3 +176,6 @@ def _header(schema: str, about: str) -> str:
 if __name__ == "__main__":
     for file_name, text in build().items():
         replace_file(str(SAMPLE_PLANS / file_name), text)
+    for name in (sample.name for sample in SAMPLES):
+        files = (f"{name}.yaml", "--rules", f"{name}.rules.yaml", "-o", f"{name}.normalized.yaml")
+        subprocess.run([sys.executable, "-m", "hpplan", "normalize", *files], cwd=SAMPLE_PLANS, check=True)

@@ -87,7 +87,10 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 def test_committed_results_are_current(sample: Any) -> None:  # noqa: ANN401 - a Sample
-    """A failure means that a normalized sample is not what normalizing its plan gives now."""
+    """A failure means that a normalized sample is not what normalizing its plan gives now.
+
+    `python tests/samples/build_samples.py` writes them.
+    """
     name = sample.name
     rules = ("--rules", f"{name}.rules.yaml")
     done = run("normalize", f"{name}.yaml", *rules, "-o", f"{name}.normalized.yaml", "--check", "--strict")
