@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from naive_layouts import local_tokens
+
 TEXT = -1.0
 
 
@@ -40,22 +42,10 @@ class Setting(NamedTuple):
 def tokens_of(setting: Setting, rank: int) -> list[int]:
     """Return the global tokens of a rank's local sequence, in local order."""
     sequence = setting.workload["sequence"]
-    length, cp, tp = sequence["length"], setting.cp, setting.tp
-    at, part = setting.coordinates(rank)
-    if sequence.get("cp_layout", "contiguous") == "contiguous":
-        held = list(range(at * length // cp, (at + 1) * length // cp))
-    else:
-        held = []
-        start = 0
-        for document in sequence.get("documents", [length]):
-            chunk = document // (2 * cp)
-            head, tail = start + at * chunk, start + (2 * cp - 1 - at) * chunk
-            held += [*range(head, head + chunk), *range(tail, tail + chunk)]
-            start += document
-    if setting.sp:
-        slice_ = len(held) // tp
-        held = held[part * slice_ : (part + 1) * slice_]
-    return held
+    layout, documents = sequence.get("cp_layout", "contiguous"), sequence.get("documents", [])
+    cp, tp = setting.coordinates(rank)
+    held = local_tokens(sequence["length"], layout, documents, setting.cp, setting.tp, sp=setting.sp)
+    return held[cp * setting.tp + tp]
 
 
 def rows_at(setting: Setting) -> dict[tuple[int, int], tuple[int, int]]:

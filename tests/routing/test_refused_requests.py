@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from hpplan import Traffic, UnusableRequest, load_workload, parse_mesh, plan_rank, plan_routes, statistics
+from hpplan.routing.assignment import POLICIES
+
+*FIRST, LAST = (f'"{policy.name}"' for policy in POLICIES)
 
 
 @pytest.mark.parametrize(
@@ -15,7 +18,7 @@ from hpplan import Traffic, UnusableRequest, load_workload, parse_mesh, plan_ran
         ({"granularity": "rows"}, """granularity is "record" or "row", not 'rows'"""),
         ({"granularity": "Record"}, """granularity is "record" or "row", not 'Record'"""),
         ({"granularity": None}, 'granularity is "record" or "row", not None'),
-        ({"assign": "best"}, """assign is "lpt", "round-robin", "contiguous" or "local", not 'best'"""),
+        ({"assign": "best"}, f"assign is {', '.join(FIRST)} or {LAST}, not 'best'"),
         ({"cost": "rows**2"}, """cost is "rows" or "rows^2", not 'rows**2'"""),
         ({"load_factor": 0.9}, "load_factor is a finite number of at least 1, not 0.9"),
         ({"load_factor": float("nan")}, "load_factor is a finite number of at least 1, not nan"),

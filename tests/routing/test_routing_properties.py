@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_routes import Received, arrivals, global_ranks, local_tokens, padded_tokens, tokens_of
+from naive_layouts import local_tokens
+from naive_routes import Received, arrivals, global_ranks, padded_tokens, tokens_of
 
 from hpplan.diagnostics import Place
 from hpplan.routing.assignment import POLICIES
