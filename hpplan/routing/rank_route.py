@@ -179,14 +179,14 @@ def _arrivals(routes: BatchRoutes, parent_rank: int) -> Iterator[_Arrival]:
     owned_of = shard.owned
     replica = routes.ownership.replica_of(parent_rank)
     explicit = routes.explicit
-    whole = routes.whole_records
+    whole, everyone = routes.whole_records, routes.mode.reaches_all
     for source, piece in routes.pieces():
         item = piece.item
         owned = owned_of(item[3]) if item.replica == replica else []
         if explicit and item[0] in explicit:
             if parent_rank not in explicit[item[0]] or not (owned or whole):
                 continue
-        elif not owned:
+        elif not (owned or everyone):
             continue
         runs = [(0, item.rows)] if whole else row_runs(owned)
         if routes.sharded:

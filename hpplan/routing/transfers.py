@@ -157,6 +157,8 @@ class BatchRoutes:
 
     def _parts(self, item: Item, runs: list[tuple[int, int, int]], *, whole: bool) -> list[Part]:
         ranks_of = self.ownership.ranks_of
+        if whole and self.mode.reaches_all:
+            return [Part(range(self.size), ((0, item.rows),), item.rows)]
         if item.item_id in self.explicit:
             return self._explicit_parts(item, runs, whole=whole)
         if len(runs) == 1:
@@ -227,6 +229,7 @@ class BatchRoutes:
         copies = self.ownership.copies
         whole = self.whole_records
         explicit = self.explicit
+        everyone = [(0, self.ownership.shards, 1)] if self.mode.reaches_all else None
         for source, item in self.produced():
             if item.item_id in explicit:
                 runs = self.ownership.runs(item)
@@ -249,7 +252,7 @@ class BatchRoutes:
             if not whole:
                 transfers += copies * count
                 continue
-            for first, width, blocks in joined(stretches, slices):
+            for first, width, blocks in everyone or joined(stretches, slices):
                 transfers += copies * width * blocks
                 key = (source, first * copies, width * copies, blocks)
                 cells[key] = cells.get(key, 0) + item.rows

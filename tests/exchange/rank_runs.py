@@ -55,6 +55,14 @@ def run_settings(
     return [run_setting(rank, *one, replica_grad) for one in settings]
 
 
+def run_gathering(rank: int, setting: naive_model.Setting) -> Run:
+    """Run a setting in a mode that nobody here wrote: an all-gather, whoever owns what."""
+    from hpplan.routing import modes
+
+    modes.MODES = (modes.Mode("made_up", "all_gather", lambda _: True, "for a test"),)
+    return run_setting(rank, setting, "row", "float32", "mean")
+
+
 def run_setting(
     rank: int, setting: naive_model.Setting, granularity: str, dtype: str, replica_grad: str
 ) -> Run:

@@ -10,7 +10,7 @@ import naive_model
 import pytest
 import yaml
 from naive_model import Setting
-from rank_runs import Run, run_settings
+from rank_runs import Run, run_gathering, run_settings
 from ranks import run_ranks
 
 CASES: list[dict[str, Any]] = yaml.safe_load(
@@ -62,6 +62,19 @@ def test_worked_cases_run_end_to_end(world: int) -> None:
         wanted = case["expect"][granularity]["handed_over"]
         assert [run.handed_over for run in of_ranks] == [wanted.get(rank, []) for rank in range(world)]
         _check(_setting(case), of_ranks)
+
+
+@pytest.mark.slow
+def test_a_made_up_mode_gathers() -> None:
+    """A mode whose collective is an all-gather brings rows to ranks that expect none."""
+    case = next(case for case in CASES if case["title"] == "encoder on rank 0, owner on rank 1")
+    runs = run_ranks(2, run_gathering, _setting(case))
+    sizes = [item["output_rows"] for item in case["workload"]["items"]]
+    buckets = case["workload"]["buckets"]
+    for run, bucket in zip(runs, buckets, strict=True):
+        assert list(run.input_splits) == [sum(sizes[item] for item in bucket)] * 2
+        assert sorted(run.handed_over) == [[item, 0, rows] for item, rows in enumerate(sizes)]
+    _check(_setting(case), runs)
 
 
 def _random_setting(rng: random.Random, world: int) -> Setting:

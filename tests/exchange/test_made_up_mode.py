@@ -12,14 +12,16 @@ from hpplan.errors import UnusableRequest
 from hpplan.exchange.engine import Engine
 from hpplan.exchange.memory import Memory
 from hpplan.exchange.packing import Packing
+from hpplan.routing import modes
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.modes import Mode
-from hpplan.routing.routes import plan_rank
+from hpplan.routing.routes import plan_rank, plan_routes
 from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
     from hpplan.exchange.transport import Transport
     from hpplan.routing.modes import Collective
+    from hpplan.routing.transfers import Granularity
 
 WORKLOAD = {
     "sequence": {"length": 8},
@@ -53,6 +55,22 @@ def test_the_collective_of_a_mode_runs(collective: str, asked: list[str]) -> Non
     calls = _Calls()
     _engine(collective, calls).forward([torch.zeros(2, 1)])
     assert calls.asked == asked
+
+
+@pytest.mark.parametrize("granularity", ["record", "row"])
+def test_routes_of_an_all_gather_reach_every_rank(
+    monkeypatch: pytest.MonkeyPatch, granularity: Granularity
+) -> None:
+    """Where they end at owners, blocks of a rank differ in size from what the collective brings."""
+    monkeypatch.setattr(modes, "MODES", (Mode("made_up", "all_gather", lambda _: True, "for a test"),))
+    table = plan_routes(parse_mesh("cp=2,tp=2,sp"), load_workload(WORKLOAD), granularity)
+    (parent,) = table.parents
+    assert parent.routes.matrix() == [[2] * 4, [0] * 4, [0] * 4, [0] * 4]
+    for rank in range(4):
+        route = table.rank_route(rank)
+        assert route is not None
+        assert route.output_splits == (2, 0, 0, 0)
+        assert route.positions == ([0, 1] if rank == 0 else [-1, -1])
 
 
 def test_a_collective_that_nobody_runs_is_refused() -> None:
