@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 import torch.distributed as dist
 
+from hpplan.diagnostics import Place
+from hpplan.documents.disk.files import replace_file
+from hpplan.documents.writer import dump_json
 from hpplan.errors import HpplanError, UnusableRequest
 from hpplan.exchange.engine import Engine, exchanged
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup, read_mesh
@@ -19,10 +23,12 @@ from hpplan.exchange.payloads import difference, look_of, news, signature_of, te
 from hpplan.exchange.received import Received
 from hpplan.routing.assignment import DEFAULT_POLICY
 from hpplan.routing.assignment.base import LOAD_FACTOR
+from hpplan.routing.routes_writer import routes_to_data
 from hpplan.watch.faults import PeersFailed
+from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from hpplan.exchange.lockstep import Step
     from hpplan.exchange.payloads import Signature
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
     from hpplan.routing.routes import RankExchange, RoutingTable
 
 ReplicaGrad = Literal["mean", "sum"]
+
+_ROUTE_ALONE = "this exchange knows its route alone; make it with `plan` or `from_routes`"
 
 
 class FeatureExchange:
@@ -82,6 +90,7 @@ class FeatureExchange:
         self._last: Signature | None = None
         self._anchor = torch.zeros((), requires_grad=True)
         self._planned = planned
+        self._table: Callable[[], RoutingTable] | None = None
         self._inputs: dict[bool, FeatureExchange] = {}
         self._idles = False
         """Whether this rank encodes an item of zeros, so that it does not keep others waiting."""
@@ -112,7 +121,7 @@ class FeatureExchange:
         """
         made = _group(group, routes.mesh, timeout)
         made.check_mesh(routes.mesh)
-        return cls._of(routes.rank_exchange(dist.get_rank()), made, replica_grad)
+        return cls._of(routes.rank_exchange(dist.get_rank()), lambda: routes, made, replica_grad)
 
     @classmethod
     def plan(
@@ -143,7 +152,7 @@ class FeatureExchange:
         one takes far longer than planning. A rank whose items are wrong fails
         all ranks, and raises InvalidInput or UnusableRequest itself.
         """
-        from hpplan.exchange.micro_batch import plan_micro_batch, pooled_data, workload_data
+        from hpplan.exchange.micro_batch import MicroBatch, pooled_data, workload_data
 
         if mesh is None:
             mesh = group.mesh if isinstance(group, ExchangeGroup) else None
@@ -159,24 +168,43 @@ class FeatureExchange:
             data["encoder_output"] = encoder_output
             if mesh.pool > 1:
                 data = pooled_data(made.gathered(data), mesh, dist.get_rank())
-            planned = plan_micro_batch(
-                data, mesh, dist.get_rank(), granularity, assign, cost=cost, load_factor=load_factor
-            )
+            workload = load_workload(data, Place("items"))
+            batch = MicroBatch(workload, mesh, granularity, assign, cost, load_factor)
+            planned = batch.on_rank(dist.get_rank())
         except HpplanError as error:
             with suppress(PeersFailed):
                 made.ledger.refuse(f"cannot plan its micro-batch: {error}")
             raise
-        return cls._of(planned, made, replica_grad)
+        return cls._of(planned, batch.table, made, replica_grad)
 
     @classmethod
     def _of(
-        cls, planned: RankExchange | None, group: ExchangeGroup, replica_grad: ReplicaGrad
+        cls,
+        planned: RankExchange | None,
+        table: Callable[[], RoutingTable],
+        group: ExchangeGroup,
+        replica_grad: ReplicaGrad,
     ) -> FeatureExchange:
         if planned is None:
             raise UnusableRequest(
                 "this rank is on a later pipeline stage, and the first stage alone exchanges"
             )
-        return cls(planned.route, planned.digest, group, replica_grad, planned)
+        made = cls(planned.route, planned.digest, group, replica_grad, planned)
+        made._table = table
+        return made
+
+    def write(self, path: str | os.PathLike[str]) -> bool:
+        """Write the routing table of this step to a file, in JSON, for `hpplan route` to show.
+
+        A rank does this by itself, and one is enough. The table has the whole
+        mesh: replicas of a pool that this rank is not in stand without items,
+        and without a pool every replica has this one's. The file has its old
+        content or its new; returns whether it changed. Raises UnusableRequest
+        where it cannot be written, and where only a route is known.
+        """
+        if self._table is None:
+            raise UnusableRequest(_ROUTE_ALONE)
+        return replace_file(os.fspath(path), dump_json(routes_to_data(self._table())))
 
     def bring(
         self, inputs: torch.Tensor, *of_items: torch.Tensor, least: Sequence[int] | None = None
@@ -228,7 +256,7 @@ class FeatureExchange:
         where only a route is known, and not what it is planned from.
         """
         if self._planned is None:
-            raise UnusableRequest("this exchange knows its route alone; make it with `plan` or `from_routes`")
+            raise UnusableRequest(_ROUTE_ALONE)
         ownership = self._planned.routes.ownership
         tokens = torch.empty(ownership.local_length, dtype=torch.int64)
         for start, stop, local in ownership.shard(ownership.shard_of(self._planned.parent_rank)).ranges:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.diagnostics import Place
 from hpplan.errors import UnusableRequest
-from hpplan.routing.routes import plan_rank_exchange
-from hpplan.workload.workload import load_workload
+from hpplan.routing.routes import plan_rank_exchange, plan_routes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
-    from hpplan.routing.routes import RankExchange
+    from hpplan.routing.routes import RankExchange, RoutingTable
     from hpplan.routing.transfers import Granularity
+    from hpplan.workload.workload import Workload
 
 
 def workload_data(
@@ -81,20 +80,28 @@ def _sequence(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data["sequence"].items() if name != "documents"}
 
 
-def plan_micro_batch(
-    data: Mapping[str, Any],
-    mesh: Mesh,
-    rank: int,
-    granularity: Granularity,
-    assign: str,
-    *,
-    cost: Cost,
-    load_factor: float,
-) -> RankExchange | None:
-    """Return what a rank does in one micro-batch; None on a later pipeline stage.
+class MicroBatch(NamedTuple):
+    """One micro-batch and how to plan it."""
 
-    `data` is a workload document; raises InvalidInput when it is none, or does
-    not fit the mesh.
-    """
-    workload = load_workload(data, Place("items"))
-    return plan_rank_exchange(mesh, workload, rank, granularity, assign, cost=cost, load_factor=load_factor)
+    workload: Workload
+    mesh: Mesh
+    granularity: Granularity
+    assign: str
+    cost: Cost
+    load_factor: float
+
+    def on_rank(self, rank: int) -> RankExchange | None:
+        """Return what a rank does; None on a later pipeline stage.
+
+        Raises InvalidInput where the workload does not fit the mesh, and
+        UnusableRequest for a way to plan that there is not.
+        """
+        workload, mesh, granularity, assign, cost, load_factor = self
+        return plan_rank_exchange(
+            mesh, workload, rank, granularity, assign, cost=cost, load_factor=load_factor
+        )
+
+    def table(self) -> RoutingTable:
+        """Return the routes of all ranks; replicas whose items are not known here have none."""
+        workload, mesh, granularity, assign, cost, load_factor = self
+        return plan_routes(mesh, workload, granularity, assign, cost=cost, load_factor=load_factor)
