@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def test_every_room_is_on_the_map(root: Path) -> None:
     """A newcomer finds a room that nobody explains, or looks for one that is not there."""
     text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rooms = {file.parent.name for file in (root / "hpplan").glob("*/__init__.py")}
-    assert set(re.findall(r"^\| `hpplan/(\w+)` \|", text, re.MULTILINE)) == rooms
+    rooms = {file.parent.relative_to(root).as_posix() for file in (root / "hpplan").glob("*/**/__init__.py")}
+    assert set(re.findall(r"^\| `(hpplan/[\w/]+)` \|", text, re.MULTILINE)) == rooms
 
 
 def test_every_file_that_is_named_exists(root: Path) -> None:
