@@ -19,6 +19,7 @@ from hpplan.reports.changes.diff import render_text
 from hpplan.reports.explain.fqn import render as explain_fqn
 from hpplan.reports.explain.plan import render as explain_plan
 from hpplan.reports.findings.formats import FORMATS, renderer
+from hpplan.reports.terminal.screen import Screen
 from hpplan.validation.kinds import kind_of_document
 from hpplan.validation.run import CheckRun
 
@@ -105,7 +106,7 @@ def test_no_plan_breaks_explain_and_diff(one: dict[str, Any], other: dict[str, A
             subject = CheckRun().subject(plan)
         except InvalidInput:
             continue
-        assert "\x1b" not in explain_plan(subject)
+        assert "\x1b" not in explain_plan(subject, Screen())
         for fqn in plan.param_plan:
             assert explain_fqn(subject, fqn, sources)
     comparison = compare_plans(*plans)
