@@ -15,6 +15,8 @@ from hpplan.diagnostics import Place
 from hpplan.documents.disk.files import replace_file
 from hpplan.documents.writer import dump_json
 from hpplan.errors import HpplanError, UnusableRequest
+from hpplan.exchange.content_check import difference as difference_from
+from hpplan.exchange.content_check import prints_sent
 from hpplan.exchange.engine import Engine, exchanged
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup, read_mesh
 from hpplan.exchange.lockstep import Alike
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from hpplan.routing.routes import RankExchange, RoutingTable
 
 ReplicaGrad = Literal["mean", "sum"]
+
+_COMPARING = "comparing what arrived with what was sent"
 
 _ROUTE_ALONE = "this exchange knows its route alone; make it with `plan` or `from_routes`"
 
@@ -167,7 +171,7 @@ class FeatureExchange:
             data = workload_data(items, sequence, buckets, encoder_cp_size)
             data["encoder_output"] = encoder_output
             if mesh.pool > 1:
-                data = pooled_data(made.gathered(data), mesh, dist.get_rank())
+                data = pooled_data(made.gathered(data, "gathering their items"), mesh, dist.get_rank())
             workload = load_workload(data, Place("items"))
             batch = MicroBatch(workload, mesh, granularity, assign, cost, load_factor)
             planned = batch.on_rank(dist.get_rank())
@@ -236,7 +240,8 @@ class FeatureExchange:
     def _brought(self, read: torch.Tensor, *, one_each: bool) -> torch.Tensor:
         flat = read.detach().unsqueeze(-1).flatten(1)
         with torch.no_grad():
-            rows = self._input_exchange(one_each=one_each)(flat).by_position()
+            inputs = self._input_exchange(one_each=one_each)
+            rows = inputs._exchange(flat, checked=False).by_position()  # noqa: SLF001 - of the same class
         return rows.reshape(len(rows), *read.shape[1:])
 
     def _input_exchange(self, *, one_each: bool) -> FeatureExchange:
@@ -308,15 +313,43 @@ class FeatureExchange:
         keeps all its rows as they lie, what it gets is the features themselves,
         not a copy: it must not change either in place.
         """
+        return self._exchange(features, checked=self.group.checks_next_call())
+
+    def check(self, features: torch.Tensor | Sequence[torch.Tensor]) -> Received:
+        """Exchange as a call does, and compare each row that arrives with what its encoder's rank sent.
+
+        For a real step: every rank of the group checks the same call. Fingerprints of
+        the rows go around apart from them, so this takes several times as long.
+        Raises PeersFailed on every rank, naming the rank, the item and the row,
+        where some bit of it is another. With `HPPLAN_CHECK_STEPS=K` in the
+        environment of all ranks, the first K calls of each group do this.
+        """
+        return self._exchange(features, checked=True)
+
+    def _exchange(self, features: torch.Tensor | Sequence[torch.Tensor], *, checked: bool) -> Received:
         if self._idles:
             given = [features] if isinstance(features, torch.Tensor) else list(features)
             features = [one[:0] for one in given]
         with self.group.ledger.telling():
-            return Received(self._engine.packing, self._call(features), self.group)
+            received = Received(self._engine.packing, self._call(features, checked=checked), self.group)
+            if checked:
+                self._compare(features, received)
+        return received
 
-    def _call(self, features: torch.Tensor | Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    def _compare(self, features: torch.Tensor | Sequence[torch.Tensor], received: Received) -> None:
+        """Break off on all ranks where what arrived at one is not what was sent."""
+        payloads, _ = tensors(features)
+        said = self.group.gathered(prints_sent(self.route, payloads), _COMPARING)
+        wrong = difference_from(received, [one for of_rank in said for one in of_rank])
+        if wrong is not None:
+            self.group.ledger.refuse(wrong)
+        self.group.gathered(None, _COMPARING)  # no rank goes on before all have looked
+
+    def _call(
+        self, features: torch.Tensor | Sequence[torch.Tensor], *, checked: bool
+    ) -> tuple[torch.Tensor, ...]:
         payloads, problem = tensors(features)
-        look = look_of(payloads)
+        look = (look_of(payloads), checked)
         alike = self._known.get(look)
         if alike is None:
             problem = problem or self._problem(payloads)
@@ -324,11 +357,11 @@ class FeatureExchange:
                 self.group.ledger.refuse(problem)
             if len(self.route.group_ranks) == 1:
                 return tuple(payloads) if self._engine.packing.in_order else self._run(payloads, None)
-            alike = self._alike(signature_of(payloads), new=True)
+            alike = self._alike(signature_of(payloads), new=True, checked=checked)
         wants_grad = torch.is_grad_enabled() and any(payload.requires_grad for payload in payloads)
         received = self._run(payloads, self.group.lockstep.call(alike, wants_grad=wants_grad))
         if look not in self._known:
-            self._known[look] = self._alike(alike.signature, new=False)
+            self._known[look] = self._alike(alike.signature, new=False, checked=checked)
         self._last = alike.signature
         return received
 
@@ -338,9 +371,10 @@ class FeatureExchange:
         Trainers that call this need not.
         """
 
-    def _alike(self, signature: Signature, *, new: bool) -> Alike:
-        surprise = news(signature, self._last) if new and self._last is not None else ""
-        return Alike(self.digest, self.replica_grad, signature, surprise, first=new and self._last is None)
+    def _alike(self, signature: Signature, *, new: bool, checked: bool) -> Alike:
+        surprise = news(signature, self._last) if new and self._last not in {None, signature} else ""
+        first = new and self._last is None
+        return Alike(self.digest, self.replica_grad, signature, surprise, first=first, checked=checked)
 
     def _run(self, payloads: Sequence[torch.Tensor], step: Step | None) -> tuple[torch.Tensor, ...]:
         """Run the collective of a step that all ranks take; without one, this rank is alone."""

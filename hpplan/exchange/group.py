@@ -43,8 +43,22 @@ _GROUPING = "making their exchange group"
 _BROKEN = "broken"
 """The note that an earlier group of these ranks broke off."""
 
+CHECK_VARIABLE = "HPPLAN_CHECK_STEPS"
+"""The environment's wish to compare what arrives in the first calls of each group."""
+
+_DIGITS = 10
+"""From so many on, a number of calls is a mistake."""
+
 DEFAULT_TIMEOUT = 300.0
 """Seconds. A straggler may be late by this much before it counts as lost."""
+
+
+def _checks_asked_for() -> int:
+    """Return how many calls of a group the environment asks to check."""
+    given = os.environ.get(CHECK_VARIABLE, "0")
+    if not (given.isascii() and given.isdigit() and len(given) < _DIGITS):
+        raise UnusableRequest(f"{CHECK_VARIABLE} is a number of calls, not {given!r}")
+    return int(given)
 
 
 @dataclass
@@ -67,6 +81,14 @@ class ExchangeGroup:
     mesh: Mesh | None = None
     """What the group was made for; None where only its ranks are known."""
     memory: Memory = field(default_factory=Memory)
+    checks: int = field(default_factory=_checks_asked_for)
+    """How many of the next calls compare what arrives."""
+
+    def checks_next_call(self) -> bool:
+        """Return whether a call that is about to be made compares what arrives, and count it."""
+        checks = self.checks > 0
+        self.checks -= checks
+        return checks
 
     @property
     def global_ranks(self) -> tuple[int, ...]:
@@ -156,14 +178,15 @@ class ExchangeGroup:
         usable = not ledger.has([_BROKEN])
         return cls._made(process_group if usable else new_group(ranks, ledger), ledger, None, own=True)
 
-    def gathered(self, mine: T) -> list[T]:
+    def gathered(self, mine: T, doing: str) -> list[T]:
         """Return what each rank of the group says, in the order of the group; every rank calls this.
 
-        Small things only. Raises PeersFailed where a rank is lost meanwhile.
+        `doing` is what for, for messages. Small things only. Raises PeersFailed
+        where a rank is lost meanwhile.
         """
         said: list[T | None] = [None] * len(self.global_ranks)
         gather = partial(dist.all_gather_object, said, mine, group=self.notes_group)
-        self.ledger.in_time(on_device(gather), "gathering their items")
+        self.ledger.in_time(on_device(gather), doing)
         order = sorted(range(len(said)), key=lambda at: self.order.index(self.global_ranks[at]))
         return [cast("T", said[at]) for at in order]
 

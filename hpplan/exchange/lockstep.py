@@ -50,14 +50,21 @@ class Alike:
     """What all ranks must do alike in a call, and its backward."""
 
     def __init__(
-        self, routes: str, replica_grad: str, signature: Signature, news: str = "", *, first: bool
+        self,
+        routes: str,
+        replica_grad: str,
+        signature: Signature,
+        news: str = "",
+        *,
+        first: bool,
+        checked: bool = False,
     ) -> None:
         """Take what can be said about a call; `news` says why this rank may be the odd one."""
         self.signature = signature
         exact = sha256(repr(signature).encode()).hexdigest()
-        self.stamp = sha256(f"{routes} {replica_grad} {exact}".encode()).digest()[:16]
+        self.stamp = sha256(f"{routes} {replica_grad} {exact} {checked}".encode()).digest()[:16]
         brings = {"brings": spelled(signature)[:200], "exact": exact, "news": news[:300]}
-        said = {"routes": routes, "replica_grad": replica_grad, **brings, "first": first}
+        said = {"routes": routes, "replica_grad": replica_grad, **brings, "first": first, "checked": checked}
         text = json.dumps(said, ensure_ascii=False).encode()
         self.text = text.ljust(NOTE_BYTES - _FORM.size)
         self.apart = False
@@ -160,7 +167,7 @@ def _difference(ranks: Sequence[int], said: Sequence[_Said]) -> str:
         odd, usual = found
         steps = f"rank {ranks[odd]} {said[odd].doing}, and rank {ranks[usual]} {said[usual].doing}"
         return f"{steps}; {_ORDER}"
-    for key in ("routes", "replica_grad", "exact"):
+    for key in ("routes", "replica_grad", "checked", "exact"):
         if (found := odd_one([one.alike[key] for one in said])) is not None:
             break
     assert found is not None
@@ -174,6 +181,9 @@ def _difference(ranks: Sequence[int], said: Sequence[_Said]) -> str:
         return f"rank {ranks[odd]} {text}" + ("" if first else f"; {_ORDER}")
     if key == "replica_grad":
         return f"rank {ranks[odd]} has {key} {theirs[key]!r}, and rank {ranks[usual]} {ours[key]!r}"
+    if key == "checked":
+        with_it, without = found if theirs["checked"] else (usual, odd)
+        return f"rank {ranks[with_it]} checks what arrives, and rank {ranks[without]} does not"
     for rank, one in zip(ranks, said, strict=True):
         if one.alike["news"]:
             return f"rank {rank} {one.alike['news']}"
