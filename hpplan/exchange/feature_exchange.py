@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,12 +22,13 @@ from hpplan.exchange.engine import Engine, exchanged
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup, read_mesh
 from hpplan.exchange.lockstep import Alike
 from hpplan.exchange.packing import Packing
-from hpplan.exchange.payloads import difference, look_of, news, signature_of, tensors
+from hpplan.exchange.payloads import difference, look_of, name_of, news, signature_of, tensors
 from hpplan.exchange.received import Received
 from hpplan.routing.assignment import DEFAULT_POLICY
 from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.routes_writer import routes_to_data
 from hpplan.watch.faults import PeersFailed
+from hpplan.workload.shape import DTYPES
 from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.routes import RankExchange, RoutingTable
+    from hpplan.workload.workload import Workload
 
 ReplicaGrad = Literal["mean", "sum"]
 
@@ -202,13 +205,28 @@ class FeatureExchange:
 
         A rank does this by itself, and one is enough. The table has the whole
         mesh: replicas of a pool that this rank is not in stand without items,
-        and without a pool every replica has this one's. The file has its old
-        content or its new; returns whether it changed. Raises UnusableRequest
-        where it cannot be written, and where only a route is known.
+        and without a pool every replica has this one's. Widths and dtypes are
+        those of the last call and `bring`, as far as there was one. The file has
+        its old content or its new; returns whether it changed. Raises
+        UnusableRequest where it cannot be written, and where only a route is known.
         """
         if self._table is None:
             raise UnusableRequest(_ROUTE_ALONE)
-        return replace_file(os.fspath(path), dump_json(routes_to_data(self._table())))
+        table = self._table()
+        table = replace(table, workload=self._as_it_ran(table.workload))
+        return replace_file(os.fspath(path), dump_json(routes_to_data(table)))
+
+    def _as_it_ran(self, workload: Workload) -> Workload:
+        """Return a workload with the rows of the last call in the place of the planned ones."""
+        features, inputs = self._last, self._inputs[False]._last if False in self._inputs else None  # noqa: SLF001
+        if features is not None and (dtype := name_of(features.dtype)) in DTYPES and any(features.widths):
+            widths = features.widths
+            # Payloads of several widths are told as one, as wide as they are together.
+            width, payloads = (widths[0], len(widths)) if len(set(widths)) == 1 else (sum(widths), 1)
+            workload = replace(workload, dtype=dtype, feature_width=width, payloads=payloads)
+        if inputs is not None and (dtype := name_of(inputs.dtype)) in DTYPES and any(inputs.widths):
+            workload = replace(workload, input_dtype=dtype, input_width=inputs.widths[0])
+        return workload
 
     def bring(
         self, inputs: torch.Tensor, *of_items: torch.Tensor, least: Sequence[int] | None = None
@@ -319,7 +337,7 @@ class FeatureExchange:
         """Exchange as a call does, and compare each row that arrives with what its encoder's rank sent.
 
         For a real step: every rank of the group checks the same call. Fingerprints of
-        the rows go around apart from them, so this takes several times as long.
+        the rows go around apart from them, so this takes longer.
         Raises PeersFailed on every rank, naming the rank, the item and the row,
         where some bit of it is another. With `HPPLAN_CHECK_STEPS=K` in the
         environment of all ranks, the first K calls of each group do this.

@@ -41,7 +41,7 @@ def peculiarity(tensor: torch.Tensor) -> str | None:
     if hasattr(tensor, "to_local"):
         return "of a DTensor, pass to_local()"
     if tensor.layout != torch.strided:
-        return f"the layout is {_name(tensor.layout)}, and must be strided"
+        return f"the layout is {name_of(tensor.layout)}, and must be strided"
     return None
 
 
@@ -54,7 +54,7 @@ def difference(name: str, payload: torch.Tensor, first: torch.Tensor, rows: int)
     if len(payload) != rows:
         return f"{name} have {len(payload)} rows, and the rank's bucket has {rows}"
     if payload.dtype != first.dtype:
-        return f"{name} has dtype {_name(payload.dtype)}, and payload 0 {_name(first.dtype)}"
+        return f"{name} has dtype {name_of(payload.dtype)}, and payload 0 {name_of(first.dtype)}"
     if payload.device != first.device:
         return f"{name} is on {payload.device}, and payload 0 on {first.device}"
     return None
@@ -76,7 +76,7 @@ def signature_of(payloads: Sequence[torch.Tensor]) -> Signature:
 def spelled(signature: Signature) -> str:
     """Return a kind of call in words."""
     mode = "" if signature.grad_mode else " without grad mode"
-    return f"{_name(signature.dtype)} on {signature.device}, {_shown(signature.widths)}{mode}"
+    return f"{name_of(signature.dtype)} on {signature.device}, {_shown(signature.widths)}{mode}"
 
 
 def news(now: Signature, before: Signature) -> str:
@@ -86,7 +86,7 @@ def news(now: Signature, before: Signature) -> str:
         ours, theirs = modes if now.grad_mode else modes[::-1]
         return f"calls {ours}, and {theirs} was agreed; every rank must call in the same mode"
     pairs = [
-        (_name(now.dtype), _name(before.dtype)),
+        (name_of(now.dtype), name_of(before.dtype)),
         (f"features on {now.device}", f"on {before.device}"),
         (_shown(now.widths), _shown(before.widths)),
     ]
@@ -99,5 +99,6 @@ def _shown(widths: Sequence[int]) -> str:
     return f"{len(widths)} payloads of width {listed}" if len(widths) > 1 else f"width {listed}"
 
 
-def _name(of_torch: torch.dtype | torch.layout) -> str:
+def name_of(of_torch: torch.dtype | torch.layout) -> str:
+    """Return torch's name of a dtype or layout, without `torch.`."""
     return str(of_torch).removeprefix("torch.")

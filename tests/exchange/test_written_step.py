@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 import torch.distributed as dist
 from ranks import run_ranks
 
@@ -80,6 +81,27 @@ def test_the_command_shows_a_written_step(tmp_path: Path) -> None:
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     assert shown.returncode == 0, shown.stderr
     assert "dp=4" in shown.stdout
+
+
+def _run_and_write(rank: int, path: Path) -> None:
+    group = ExchangeGroup.from_mesh("dp=2", pool=2)
+    exchange = FeatureExchange.plan(OF_REPLICAS[rank], None, SEQUENCE, group)
+    (pixels,) = exchange.bring(torch.rand(40 * (1 - rank), 6, dtype=torch.float64))
+    rows = len(pixels) // 4
+    exchange([torch.rand(rows, 8), torch.rand(rows, 24)])
+    if rank == 0:
+        exchange.write(path)
+
+
+def test_a_step_has_the_bytes_that_travelled(tmp_path: Path) -> None:
+    """A preview of it would be off by the width.
+
+    8 + 24 float32 are 128 bytes a row, and 6 float64 are 48.
+    """
+    run_ranks(2, _run_and_write, tmp_path / "step.json")
+    table = hpplan.load_routes(tmp_path / "step.json")
+    assert table.workload.row_bytes == 128
+    assert table.workload.input_row_bytes == 48
 
 
 def _to_nowhere(_rank: int, folder: Path) -> str:
