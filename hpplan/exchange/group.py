@@ -294,6 +294,7 @@ def _joined(ranks: Sequence[int], timeout: float) -> Ledger:
         world_size=dist.get_world_size(),
         holder="the launcher" if by_agent else "rank 0",
         holds_store=rank == 0 and not by_agent,
+        speaker=ranks[0 if by_agent else min(1, len(ranks) - 1)],
         end=give_up,
         leash=timeout,
     )

@@ -130,6 +130,7 @@ class Session:
             world_size=job.world_size,
             holder=job.store_holder,
             holds_store=job.holds_store,
+            speaker=job.speaker,
             end=self.deadman.end_for,
             needs_store=True,
         )

@@ -134,9 +134,9 @@ def run_worker(job: Job, settings: Settings, callbacks: Callbacks) -> Outcome:
             return worker.run(callbacks)
         if job.lost_its_launcher:
             end_orphan(job)
-        # Ranks that have not met cannot agree on who speaks: one of each host does, and where
-        # rank 0 is to hold the store, and may be what is missing, the second rank.
-        speaks = job.local_rank == 0 or (job.rank == 1 and not job.agent_holds_store)
+        # Ranks that have not met cannot agree on who speaks: one of each host does, and the
+        # rank that speaks for those that have met, and find the store of no use.
+        speaks = job.local_rank == 0 or job.rank == job.speaker
         message = lost if speaks else None
         return Outcome(ExecutionBroken.exit_status, message=message or None, whole=False)
 

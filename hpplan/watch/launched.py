@@ -62,6 +62,14 @@ class Job:
         return "the launcher" if self.agent_holds_store else "rank 0"
 
     @property
+    def speaker(self) -> int:
+        """The rank that tells people what ranks cannot agree on, because the store is of no use to them.
+
+        The second where the first may hold the store, and so be what is lost.
+        """
+        return 0 if self.agent_holds_store else min(1, self.world_size - 1)
+
+    @property
     def stopped_by_launcher(self) -> bool:
         """Whether `--launch` is ending its workers, and says why itself."""
         return self.launcher is not None and os.path.exists(ending_note(self.store_path or ""))  # noqa: PTH110 - for a str

@@ -46,6 +46,8 @@ class Terms(NamedTuple):
     """Who holds the store, for messages."""
     holds_store: bool
     """Whether it may be this process."""
+    speaker: int
+    """The rank that tells people where the store is of no use, so that nobody can be asked who does."""
     end: Callable[[Fault], object]
     """Ends the process, where its main thread does not notice a fault."""
     leash: float = 0.0
@@ -136,5 +138,4 @@ class Notes:
     def unanswered(self) -> Fault:
         """Return the fault that each rank finds by itself where the store is of no use."""
         reason = f"the rendezvous store does not answer: {self._terms.holder} that holds it died or hangs"
-        # Nobody can be asked who speaks: the second rank does, as the first most likely holds the store.
-        return Fault(reason, self.ranks[min(1, len(self.ranks) - 1)])
+        return Fault(reason, self._terms.speaker)

@@ -6,6 +6,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+from sitecustomize import wait_for_all
 
 from hpplan.exchange import ExchangeGroup, FeatureExchange, PeersFailed
 
@@ -32,6 +33,8 @@ def train(timeout: float) -> None:
 def main() -> int:
     """Train; return 0, 3 after PeersFailed, or 4 after an error of this rank itself."""
     dist.init_process_group("gloo")
+    # A rank that another one's fault finds in torch's own start waits there as long as torch likes.
+    wait_for_all("initialized")
     try:
         train(float(sys.argv[1]))
     except PeersFailed as failure:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import torch
 
@@ -71,6 +72,30 @@ def before_meeting(rank: int, culprit: int, deed: str) -> None:
             if deed == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(600)
+
+        Session.meet = meet  # type: ignore[method-assign, assignment]
+
+
+def between_rendezvous(rank: int, first: int, launcher: int, note: Path) -> None:
+    """Have the launcher stopped when one rank has come to the rendezvous, and no other has."""
+    from hpplan.job.session import Session
+
+    if rank != first:
+        own = Session.__init__
+
+        def come(self: Session, *arguments: Any) -> None:  # noqa: ANN401 - as the one it stands for
+            while not note.exists():
+                time.sleep(0.02)
+            own(self, *arguments)
+
+        Session.__init__ = come  # type: ignore[method-assign, assignment]
+    else:
+        meets = Session.meet
+
+        def meet(self: Session, *arguments: Any) -> None:  # noqa: ANN401 - as above
+            os.kill(launcher, signal.SIGSTOP)
+            note.touch()
+            meets(self, *arguments)
 
         Session.meet = meet  # type: ignore[method-assign, assignment]
 

@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ import yaml
 from ranks import Ran, job, run_command
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 WORKLOAD = {
@@ -247,18 +249,39 @@ time.sleep(600)
 """
 
 
-@pytest.mark.slow
-def test_ranks_do_not_outlive_a_killed_agent(tmp_path: Path, arguments: list[str]) -> None:
-    """Ranks whose steps are quick never ask the store that torchrun held, and would run on for hours."""
+@contextmanager
+def _agent(folder: Path, world: int) -> Iterator[tuple[int, list[dict[str, str]]]]:
+    """Hold a store as torchrun's agent does; yield that process's id, and the environment of each rank."""
     with subprocess.Popen([sys.executable, "-W", "ignore", "-c", AGENT], stdout=subprocess.PIPE) as agent:
         assert agent.stdout is not None
         where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": agent.stdout.readline().decode().strip()}
-        environments = job(4, tmp_path, HPPLAN_STORE="", TORCHELASTIC_USE_AGENT_STORE="True", **where)
-        endless = [argument if argument != "2" else "1000000" for argument in arguments]
         try:
-            ran = run_command(environments, [endless] * 4, sabotage.at_collective, 2, 7, "kill", agent.pid)
+            yield agent.pid, job(world, folder, HPPLAN_STORE="", TORCHELASTIC_USE_AGENT_STORE="True", **where)
         finally:
             agent.kill()
+
+
+@pytest.mark.slow
+def test_ranks_do_not_outlive_a_killed_agent(tmp_path: Path, arguments: list[str]) -> None:
+    """Ranks whose steps are quick never ask the store that torchrun held, and would run on for hours."""
+    endless = [argument if argument != "2" else "1000000" for argument in arguments]
+    with _agent(tmp_path, 4) as (agent, environments):
+        ran = run_command(environments, [endless] * 4, sabotage.at_collective, 2, 7, "kill", agent)
     assert [one.status for one in ran] == [3] * 4
     (said,) = [one.stderr for one in ran if one.stderr]
     assert said == "Error: the rendezvous store does not answer: the launcher that holds it died or hangs\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [0, 1])
+def test_one_rank_speaks_where_the_agent_hangs_before_all_have_met(
+    tmp_path: Path, short_arguments: list[str], first: int
+) -> None:
+    """Ranks that have met, and those that have not, must not leave the last word to each other."""
+    with _agent(tmp_path, 4) as (agent, environments):
+        given = (first, agent, tmp_path / "stopped")
+        ran = run_command(environments, [short_arguments] * 4, sabotage.between_rendezvous, *given)
+    assert [one.status for one in ran] == [3] * 4
+    (said,) = [rank for rank, one in enumerate(ran) if one.stderr]
+    assert said == 0
+    assert ran[0].stderr.count("Error: ") == 1

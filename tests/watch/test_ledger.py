@@ -67,7 +67,8 @@ class Rank:
     def __init__(self, store: Store, rank: int, timeout: float = 2.0, **terms: object) -> None:
         """Begin to look at the store."""
         self.ended: list[Fault] = []
-        given = {"world_size": 3, "holder": "rank 0", "holds_store": False, "end": self.ended.append, **terms}
+        given = {"world_size": 3, "holder": "rank 0", "holds_store": False, "speaker": 1, **terms}
+        given.setdefault("end", self.ended.append)
         self.post = Post(lambda: store)  # type: ignore[arg-type, return-value]
         self.ledger = Ledger(self.post, range(3), rank, timeout, Terms(**given))  # type: ignore[arg-type]
         self.heard = ""

@@ -108,15 +108,18 @@ def _install(phase: str) -> None:
         _after(execution, "execute")
 
 
-def _wait_for_all() -> None:
-    """Have no rank start before all have loaded what takes long, so that nobody gives up one that is slow."""
+def _load() -> None:
+    """Load what takes long, so that no rank gives up another that is slow to start."""
     import hpplan.job.execution
     import hpplan.job.session  # noqa: F401
 
-    note("ready", "")
+
+def wait_for_all(what: str) -> None:
+    """Return once all ranks have come as far as this."""
+    note(what, "")
     until = time.monotonic() + 60
     notes, ranks = Path(os.environ["FAULT_NOTES"]), int(os.environ["WORLD_SIZE"])
-    while len(list(notes.glob("ready-*"))) < ranks and time.monotonic() < until:
+    while len(list(notes.glob(f"{what}-*"))) < ranks and time.monotonic() < until:
         time.sleep(0.05)
 
 
@@ -135,4 +138,5 @@ if "FAULT_NOTES" in os.environ and "RANK" in os.environ:
     _keep_status()
     if os.environ["FAULT_RANK"] == os.environ["RANK"]:
         _install(os.environ["FAULT_PHASE"])
-    _wait_for_all()
+    _load()
+    wait_for_all("ready")
