@@ -161,13 +161,22 @@ def _view(
     """Plan the routes, and say on standard error what they give cause to warn of."""
     from hpplan.reports.route.view import RouteView
     from hpplan.routing.assignment import DEFAULT_POLICY
+    from hpplan.routing.assignment.base import LOAD_FACTOR
 
     table = given.table or routing.plan(given.mesh, given.workload, links.ranks_per_node)
     if given.note:
         output.note(given.note)
     policy = routing.assign or DEFAULT_POLICY
     assigned = given.table is None and any(batch.buckets is None for batch in table.workload.batches)
-    view = RouteView(table, policy if assigned else "", links.link, links.ranks_per_node, name)
+    view = RouteView(
+        table,
+        policy if assigned else "",
+        links.link,
+        links.ranks_per_node,
+        name,
+        cost=routing.cost or "rows",
+        load_factor=routing.load_factor or LOAD_FACTOR,
+    )
     # The table itself lists the warnings: on one terminal, once is enough.
     listed = asked.whole_table and chosen.name == "table" and asked.output_file in {None, "-"}
     if not (listed and sys.stdout.isatty() and sys.stderr.isatty()):

@@ -309,7 +309,7 @@ class FeatureExchange:
         add up; the mean over all ranks divides by those of a replica too often.
         """
         ownership = self._planned.routes.ownership if self._planned is not None else None
-        return float(1 if ownership is None else ownership.replica_shards * ownership.copies)
+        return float(1 if ownership is None else ownership.replica_size)
 
     @property
     def bucket(self) -> tuple[tuple[int, int], ...]:

@@ -46,7 +46,7 @@ def execute(
     session.ledger.in_time(on_device(partial(group.transport.connect, device)), "connecting devices")
     exchange = FeatureExchange.from_routes(routes, group)
     checks: list[Verification] = []
-    if settings.verify and routes.parents[0].inputs is not None:
+    if settings.verify and routes.rank_inputs(session.rank) is not None:
         checks.append(verify_inputs(exchange, routes, device))
     timings = Timings()
     if settings.verify:

@@ -95,8 +95,8 @@ def _digest(
 
 def _content(routes: BatchRoutes) -> bytes:
     explicit = [[item, sorted(ranks)] for item, ranks in sorted(routes.explicit.items())]
-    alone = routes.ownership.replica_shards == routes.ownership.shards
-    buckets = [[item[:4] if alone else item[:6] for item in bucket] for bucket in routes.buckets]
+    told = 6 if routes.ownership.pooled else 4
+    buckets = [[item[:told] for item in bucket] for bucket in routes.buckets]
     return b"".join(map(_line, [*buckets, explicit]))
 
 

@@ -50,7 +50,6 @@ class InputRoutes:
     def _senders(self) -> dict[int, int]:
         """The rank that sends an item, of those that leave their replica."""
         ownership = self._routes.ownership
-        size = ownership.replica_shards * ownership.copies
         moved: list[tuple[int, int, int, int]] = []
         for producer, item in self._routes.produced():
             away = sum(ownership.replica_of(rank) != item.replica for rank in self._encoders(producer))
@@ -59,8 +58,7 @@ class InputRoutes:
         loads = [0] * self._routes.size
         found: dict[int, int] = {}
         for rows, item_id, replica, away in sorted(moved):
-            home = range(replica * size, (replica + 1) * size)
-            sender = min(home, key=loads.__getitem__)
+            sender = min(ownership.ranks_of_replica(replica), key=loads.__getitem__)
             loads[sender] -= rows * away
             found[item_id] = sender
         return found

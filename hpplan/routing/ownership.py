@@ -51,7 +51,11 @@ class Ownership:
         self.copies = 1 if sp else tp
         """Ranks that hold the same shard."""
         self.replica_shards = cp * self.slices
+        self.replica_size = self.replica_shards * self.copies
+        """Ranks of a replica."""
         self.shards = len(layouts) * self.replica_shards
+        self.pooled = len(layouts) > 1
+        """Whether replicas share the encoder work."""
         self.local_length = length // cp // self.slices
         """Tokens of one shard."""
 
@@ -61,7 +65,15 @@ class Ownership:
 
     def replica_of(self, parent_rank: int) -> int:
         """Return the replica, within its pool, of a parent rank."""
-        return parent_rank // (self.replica_shards * self.copies)
+        return parent_rank // self.replica_size
+
+    def ranks_of_replica(self, replica: int) -> range:
+        """Return the parent ranks of a replica."""
+        return range(replica * self.replica_size, (replica + 1) * self.replica_size)
+
+    def first_shard(self, replica: int) -> int:
+        """Return the first shard of a replica."""
+        return replica * self.replica_shards
 
     def ranks_of(self, shard: int) -> range:
         """Return the parent ranks that hold a shard."""
@@ -73,7 +85,7 @@ class Ownership:
         Rows count through all spans, so a run may cross from one span to the next.
         """
         found = self._runs(self._layouts[item.replica], item.spans)
-        base = item.replica * self.replica_shards
+        base = self.first_shard(item.replica)
         return [(base + shard, start, stop) for shard, start, stop in found] if base else found
 
     def _runs(self, layout: Layout, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
@@ -119,7 +131,7 @@ class Ownership:
         A shard may be in several stretches.
         """
         found, runs = self._stretches(self._layouts[item.replica], item.spans)
-        base = item.replica * self.replica_shards
+        base = self.first_shard(item.replica)
         return [one._replace(first=base + one.first) for one in found] if base else found, runs
 
     def _stretches(self, layout: Layout, spans: Iterable[tuple[int, int]]) -> tuple[list[Stretch], int]:

@@ -34,9 +34,11 @@ class ParentRoutes(NamedTuple):
 
     @property
     def inputs(self) -> InputRoutes | None:
-        """The routes of inputs, where replicas share the encoder work and every item says its input rows."""
-        pooled = self.routes.ownership.shards > self.routes.ownership.replica_shards
-        return input_routes(self.routes) if pooled and self.routes.items else None
+        """The routes of inputs, where replicas share the encoder work and every item says its input rows.
+
+        They are worked out anew each time.
+        """
+        return input_routes(self.routes) if self.routes.ownership.pooled and self.routes.items else None
 
 
 class RankExchange(NamedTuple):
@@ -86,27 +88,24 @@ class RoutingTable:
         return table_digest(self.mesh, self.workload, self.fitted, self.granularity, routes)
 
     def rank_inputs(self, global_rank: int) -> RankRoute | None:
-        """Return what one rank does with inputs; None where some item does not say its input rows.
+        """Return what one rank does with inputs; None where its parent moves none.
 
         Raises UnusableRequest for a rank that the mesh does not have.
         """
         at = _locate(self.mesh, global_rank)
         if at is None:
             return None
-        ranks, routes = self.parents[at[0]]
-        inputs = input_routes(routes)
-        return None if inputs is None else inputs.rank_route(ranks, at[1])
+        parent = self.parents[at[0]]
+        inputs = parent.inputs
+        return None if inputs is None else inputs.rank_route(parent.ranks, at[1])
 
     def rank_exchange(self, global_rank: int) -> RankExchange | None:
         """Return what one rank does, and the digest that the ranks of its parent compare."""
-        route = self.rank_route(global_rank)
-        if route is None:
+        at = _locate(self.mesh, global_rank)
+        if at is None:
             return None
-        parent, _ = _locate(self.mesh, global_rank) or (0, 0)
-        share = self.fitted.shares[parent if self.workload.per_replica else 0]
-        routes = self.parents[parent].routes
-        digest = exchange_digest(self.mesh, self.workload, self.fitted, self.granularity, share, routes)
-        return RankExchange(route, digest, routes, route.group_ranks, route.group_rank)
+        routes = self.parents[at[0]].routes
+        return _rank_exchange(self.mesh, self.workload, self.fitted, self.granularity, routes, *at)
 
 
 def plan_routes(
@@ -193,7 +192,20 @@ def plan_rank_exchange(
     routes = _batch_routes(
         mesh, fitted, workload, number, granularity, assign, cost, load_factor, ranks_per_node
     )
-    digest = exchange_digest(mesh, workload, fitted, granularity, fitted.shares[number], routes)
+    return _rank_exchange(mesh, workload, fitted, granularity, routes, parent, parent_rank)
+
+
+def _rank_exchange(
+    mesh: Mesh,
+    workload: Workload,
+    fitted: Fit,
+    granularity: Granularity,
+    routes: BatchRoutes,
+    parent: int,
+    parent_rank: int,
+) -> RankExchange:
+    share = fitted.shares[parent if workload.per_replica else 0]
+    digest = exchange_digest(mesh, workload, fitted, granularity, share, routes)
     ranks = mesh.parents()[parent]
     return RankExchange(rank_route(routes, ranks, parent_rank), digest, routes, ranks, parent_rank)
 

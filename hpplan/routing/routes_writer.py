@@ -57,8 +57,9 @@ def parent_data(parent: ParentRoutes) -> dict[str, Any]:
         "destinations": {str(item.item_id): routes.destinations(item) for _, item in routes.produced()},
         "transfers": [list(transfer) for transfer in routes.transfers()],
     }
-    if parent.inputs is not None:
-        data["input_transfers"] = [list(transfer) for transfer in parent.inputs.transfers()]
+    inputs = parent.inputs
+    if inputs is not None:
+        data["input_transfers"] = [list(transfer) for transfer in inputs.transfers()]
     if routes.size <= LARGEST_MATRIX:
         data["matrix"] = routes.matrix()
     return data

@@ -71,15 +71,13 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "bytes_leaving",
         "bytes that leave their rank",
-        lambda traffic: traffic.rows_leaving * traffic.row_bytes,
+        lambda traffic: traffic.bytes_leaving,
         0,
     ),
     Measure(
         "input_bytes_leaving",
         "bytes of inputs that leave their rank",
-        lambda traffic: (
-            0 if traffic.inputs is None else traffic.inputs.rows_leaving * traffic.inputs.row_bytes
-        ),
+        lambda traffic: 0 if traffic.inputs is None else traffic.inputs.bytes_leaving,
         0,
         of_pools=True,
     ),

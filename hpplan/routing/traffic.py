@@ -98,12 +98,17 @@ class InputTraffic(NamedTuple):
     largest_buffer: int
     """Bytes of the largest send or receive buffer of any rank."""
 
+    @property
+    def bytes_leaving(self) -> int:
+        """Bytes that leave their rank."""
+        return self.rows_leaving * self.row_bytes
+
     def to_data(self) -> dict[str, Any]:
         """Return the `inputs` of the traffic of a routing table."""
         return {
             "row_bytes": self.row_bytes,
             "rows_leaving": self.rows_leaving,
-            "bytes_leaving": self.rows_leaving * self.row_bytes,
+            "bytes_leaving": self.bytes_leaving,
             "largest_sender": self.largest_sender._asdict(),
             "largest_receiver": self.largest_receiver._asdict(),
             "largest_buffer_bytes": self.largest_buffer,
@@ -147,6 +152,7 @@ class Traffic:
         """
         require_known("cost", cost, COSTS)
         self.table = table
+        self.cost = cost
         self.link = link
         by_routes: dict[int, BatchTraffic] = {}
         self.batches = [
@@ -162,6 +168,11 @@ class Traffic:
         self.row_bytes = table.workload.row_bytes
         self.ranks = sum(len(ranks) for ranks, _ in table.parents)
         """Ranks that exchange."""
+
+    @property
+    def bytes_leaving(self) -> int:
+        """Bytes of features that leave their rank."""
+        return self.rows_leaving * self.row_bytes
 
     @property
     def rows(self) -> int:
@@ -264,7 +275,7 @@ class Traffic:
             "rows_leaving": self.rows_leaving,
             "least_rows_leaving": self.least_rows_leaving,
             "row_bytes": self.row_bytes,
-            "bytes_leaving": self.rows_leaving * self.row_bytes,
+            "bytes_leaving": self.bytes_leaving,
             "largest_sender": self.largest_sender._asdict(),
             "largest_receiver": self.largest_receiver._asdict(),
             "producer_load": load._asdict(),

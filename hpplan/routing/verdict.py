@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.errors import InvalidInput
 from hpplan.routing.assignment import DEFAULT_POLICY, POLICIES
+from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.transfers import GRANULARITIES
 from hpplan.workload.layouts import LAYOUTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.transfers import Granularity
     from hpplan.workload.workload import Item, Workload
 
 _MOST_ITEMS = 200_000
@@ -29,7 +29,7 @@ class Price(NamedTuple):
     """What counts, in the order in which it counts."""
 
     largest_load: int
-    """Rows of the busiest producer."""
+    """Of the busiest producer, in the cost of the traffic."""
     busiest_bytes: int
     """Bytes of features and inputs that the busiest rank sends or receives."""
     bytes_leaving: int
@@ -66,11 +66,19 @@ class Verdict(NamedTuple):
     """The best of them; None where none helps."""
 
 
-def verdict(table: RoutingTable, traffic: Traffic, policy: str = "") -> Verdict:
+def verdict(
+    table: RoutingTable,
+    traffic: Traffic,
+    policy: str = "",
+    *,
+    load_factor: float = LOAD_FACTOR,
+    ranks_per_node: int | None = None,
+) -> Verdict:
     """Return the verdict on a table; `policy` assigned its items, empty where buckets were given.
 
-    A change is named where it lowers the largest load, or leaves it and lowers
-    what the busiest rank moves, each by a twentieth at least.
+    Loads are in the cost of `traffic`, and changes are planned with it, with `load_factor` and
+    with `ranks_per_node`, as the table was. A change is named where it lowers the largest load,
+    or leaves it and lowers what the busiest rank moves, each by a twentieth at least.
     """
     load = traffic.producer_load
     parent = table.parents[load.parent]
@@ -80,12 +88,22 @@ def verdict(table: RoutingTable, traffic: Traffic, policy: str = "") -> Verdict:
     best: Change | None = None
     tried = 0
     few = sum(len(batch.items) for batch in table.workload.batches) <= _MOST_ITEMS
-    for option, found in _planned(table, policy) if few else ():
-        tried += 1
-        other = Traffic(found)
-        cost = _price(other)
-        if _helps(cost, price) and (best is None or cost < best.price):
-            best = Change(option, _times(other), cost)
+    for option, changed, granularity, assign in _changes(table, policy) if few else ():
+        with suppress(InvalidInput):
+            found = plan_routes(
+                table.mesh.pooled(1),
+                changed,
+                granularity,
+                assign,
+                cost=traffic.cost,
+                load_factor=load_factor,
+                ranks_per_node=ranks_per_node,
+            )
+            tried += 1
+            other = Traffic(found, cost=traffic.cost)
+            after = _price(other)
+            if _helps(after, price) and (best is None or after < best.price):
+                best = Change(option, _times(other), after)
     inputs = traffic.inputs
     return Verdict(
         _times(traffic),
@@ -94,16 +112,16 @@ def verdict(table: RoutingTable, traffic: Traffic, policy: str = "") -> Verdict:
         sum(not own for _, routes in table.parents for own in routes.buckets),
         max(items, key=lambda item: item.rows, default=None),
         price,
-        inputs.rows_leaving * inputs.row_bytes if inputs else 0,
+        inputs.bytes_leaving if inputs else 0,
         tried,
         best,
     )
 
 
-def _helps(cost: Price, price: Price) -> bool:
-    if _less(cost.largest_load, price.largest_load):
+def _helps(after: Price, before: Price) -> bool:
+    if _less(after.largest_load, before.largest_load):
         return True
-    return cost.largest_load <= price.largest_load and _less(cost.busiest_bytes, price.busiest_bytes)
+    return after.largest_load <= before.largest_load and _less(after.busiest_bytes, before.busiest_bytes)
 
 
 def _less(after: int, before: int) -> bool:
@@ -118,17 +136,16 @@ def _times(traffic: Traffic) -> float:
 def _price(traffic: Traffic) -> Price:
     size, inputs = traffic.row_bytes, traffic.inputs
     busiest = max(traffic.largest_sender.rows, traffic.largest_receiver.rows) * size
-    leaving = traffic.rows_leaving * size
+    leaving = traffic.bytes_leaving
     if inputs is not None:
         busiest += max(inputs.largest_sender.rows, inputs.largest_receiver.rows) * inputs.row_bytes
-        leaving += inputs.rows_leaving * inputs.row_bytes
+        leaving += inputs.bytes_leaving
     return Price(traffic.producer_load.largest, busiest, leaving)
 
 
-def _planned(table: RoutingTable, policy: str) -> Iterator[tuple[str, RoutingTable]]:
-    """Yield each change with the table that it makes; those that do not fit the mesh are none."""
+def _changes(table: RoutingTable, policy: str) -> list[tuple[str, Workload, Granularity, str]]:
+    """Return each change: its option, and the workload, granularity and policy to plan then."""
     workload, granularity, assign = table.workload, table.granularity, policy or DEFAULT_POLICY
-    mesh = table.mesh.pooled(1)
     ways = [(f"--granularity {one}", workload, one, assign) for one in GRANULARITIES if one != granularity]
     if policy:
         ways += [
@@ -136,15 +153,13 @@ def _planned(table: RoutingTable, policy: str) -> Iterator[tuple[str, RoutingTab
             for one in POLICIES
             if one.name != policy
         ]
-        if table.mesh.pool == 1 and mesh.dp > 1 and _numbered_apart(workload):
+        if table.mesh.pool == 1 and table.mesh.dp > 1 and _numbered_apart(workload):
             ways.append(("--pool all", workload.with_pool("all"), granularity, assign))
-    for layout in LAYOUTS if mesh.cp > 1 else ():
+    for layout in LAYOUTS if table.mesh.cp > 1 else ():
         if layout.name != workload.cp_layout:
             changed = workload.with_sequence(cp_layout=layout.name)
             ways.append((f"--cp-layout {layout.name}", changed, granularity, assign))
-    for option, changed, one, name in ways:
-        with suppress(InvalidInput):
-            yield option, plan_routes(mesh, changed, one, name)
+    return ways
 
 
 def _numbered_apart(workload: Workload) -> bool:

@@ -26,7 +26,10 @@ WORKLOAD = {
 def _run(tmp_path: Path, mesh: str, world: int, *more: str, **fields: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - fields of a workload
     """Run a workload; check that only rank 0 speaks; return its table and its report."""
     path, report = tmp_path / "workload.yaml", tmp_path / "report.json"
-    path.write_text(yaml.safe_dump({**WORKLOAD, **fields}), encoding="utf-8")
+    given = {**WORKLOAD, **fields}
+    if "replicas" in fields:
+        del given["items"]
+    path.write_text(yaml.safe_dump(given), encoding="utf-8")
     timed = [] if "--iters" in more else ["--iters", "2", "--warmup", "1"]
     arguments = ["exec", str(path), "--mesh", mesh, *timed, "--timeout", "60", "--report", str(report), *more]
     ran = run_command(job(world, tmp_path), [arguments] * world)
@@ -114,3 +117,14 @@ def test_report_can_go_to_standard_output(tmp_path: Path) -> None:
     ran = run_command(job(2, tmp_path), [arguments] * 2)
     assert json.loads(ran[0].stdout)["verified"] is True
     assert ran[1].stdout == ""
+
+
+def test_one_pool_alone_says_its_inputs(tmp_path: Path) -> None:
+    """Whether inputs travel is a matter of each pool: taken from the first, exec fails or leaves them out."""
+    item = {"item_id": 0, "batch_index": 0, "decoder_token_start": 1, "output_rows": 6}
+    told, untold, empty = {"items": [{**item, "input_rows": 24}]}, {"items": [item]}, {"items": []}
+    for replicas, rows in (([told, empty, untold, empty], 24), ([empty, empty, told, empty], 24)):
+        _, report = _run(tmp_path, "dp=4", 4, "--iters", "0", encoder_pool=2, replicas=replicas)
+        # Features of 6 rows arrive and their gradients come back, of each item; inputs of one.
+        items = sum(len(replica["items"]) for replica in replicas)
+        assert report["total"]["rows_verified"] == items * 2 * 6 + rows

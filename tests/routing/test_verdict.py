@@ -47,8 +47,14 @@ def test_the_change_that_is_named_is_no_worse(seed: int) -> None:
     workload = load_workload(data)
     granularity: Any = draw.choice(["record", "row"])
     assign = draw.choice(["lpt", "local", "round-robin", "contiguous"])
-    table = plan_routes(mesh, workload, granularity, assign)
-    found = verdict(table, Traffic(table), assign)
+    way: Any = {
+        "load_factor": draw.choice([1.0, 1.25]),
+        "ranks_per_node": draw.choice([None, 2]),
+    }
+    cost: Any = draw.choice(["rows", "rows^2"])
+    table = plan_routes(mesh, workload, granularity, assign, cost=cost, **way)
+    before = Traffic(table, cost=cost)
+    found = verdict(table, before, assign, **way)
     if found.change is None:
         return
     option, value = found.change.option.split()
@@ -60,8 +66,7 @@ def test_the_change_that_is_named_is_no_worse(seed: int) -> None:
         workload = workload.with_pool(value)
     else:
         workload = workload.with_sequence(cp_layout=value)
-    after = Traffic(plan_routes(mesh, workload, granularity, assign))
-    before = Traffic(table)
+    after = Traffic(plan_routes(mesh, workload, granularity, assign, cost=cost, **way), cost=cost)
     assert after.producer_load.largest == found.change.price.largest_load
     assert after.producer_load.largest <= before.producer_load.largest
     if after.producer_load.largest == before.producer_load.largest:

@@ -53,7 +53,8 @@ def _inputs(view: RouteView) -> dict[int, tuple[int, int, int]]:
         return {}
     found: dict[int, tuple[int, int, int]] = {}
     for parent in view.table.parents:
-        totals = None if parent.inputs is None else parent.inputs.totals
+        inputs = parent.inputs
+        totals = None if inputs is None else inputs.totals
         for at, rank in enumerate(parent.ranks):
             found[rank] = (0, 0, 0) if totals is None else tuple(rows[at] for rows in totals)  # type: ignore[assignment]
     return found

@@ -52,9 +52,10 @@ def verdict_of(view: RouteView) -> Facts:
     if found.heaviest is not None:
         sample = "" if found.heaviest.sample is None else f" of sample {found.heaviest.sample}"
         sets = f"; its largest is item {found.heaviest.item_id}{sample}, {plural(found.heaviest.rows, 'row')}"
+    measure = "" if view.cost == "rows" else f" in {view.cost}"
     balance = (
         f"rank {found.rank} encodes {found.times_mean:.2f} times the mean of "
-        f"{plural(found.producers, 'producer')}{idle}{sets}"
+        f"{plural(found.producers, 'producer')}{measure}{idle}{sets}"
     )
     inputs = f", {size(found.input_bytes)} of them inputs," if found.input_bytes else ""
     cost = (

@@ -80,7 +80,7 @@ def _cards(view: RouteView) -> str:
         (
             "rows that leave their rank",
             short_count(traffic.rows_leaving),
-            size(traffic.rows_leaving * traffic.row_bytes),
+            size(traffic.bytes_leaving),
         ),
         (
             "row granularity would save",

@@ -8,6 +8,7 @@ from hpplan.errors import UnusableRequest
 from hpplan.routing.cells import ranges_of
 
 if TYPE_CHECKING:
+    from hpplan.routing.inputs import InputRoutes
     from hpplan.routing.routes import RoutingTable
 
 MOST_RANKS = 8192
@@ -49,17 +50,16 @@ def render(table: RoutingTable) -> str:
                     line[peer] += rows * size
         text.append(" ".join(map(str, line)))
     features = "\n".join(text) + "\n"
-    return f"{_inputs(table)}\n{features}" if any(parent.inputs for parent in table.parents) else features
+    inputs = [(parent.ranks, moved) for parent in table.parents if (moved := parent.inputs) is not None]
+    return f"{_inputs(table, inputs)}\n{features}" if inputs else features
 
 
-def _inputs(table: RoutingTable) -> str:
+def _inputs(table: RoutingTable, parents: list[tuple[tuple[int, ...], InputRoutes]]) -> str:
     world, size = table.mesh.world_size, table.workload.input_row_bytes
     lines = [[0] * world for _ in range(world)]
-    for parent in table.parents:
-        if parent.inputs is not None:
-            ranks = parent.ranks
-            for source, destination, _, start, stop in parent.inputs.transfers():
-                lines[ranks[source]][ranks[destination]] += (stop - start) * size
-            for rank, kept in zip(ranks, parent.inputs.totals.kept, strict=True):
-                lines[rank][rank] += kept * size
+    for ranks, inputs in parents:
+        for source, destination, _, start, stop in inputs.transfers():
+            lines[ranks[source]][ranks[destination]] += (stop - start) * size
+        for rank, kept in zip(ranks, inputs.totals.kept, strict=True):
+            lines[rank][rank] += kept * size
     return "".join(" ".join(map(str, line)) + "\n" for line in lines)

@@ -50,7 +50,7 @@ def trace(table: RoutingTable, rank: int) -> list[dict[str, Any]]:
     route, at = table.rank_route(rank), table.mesh.parent_of(rank)
     if route is not None and at is not None and table.mode.collective != "none":
         workload = table.workload
-        inputs = None if table.parents[at[0]].inputs is None else table.rank_inputs(rank)
+        inputs = table.rank_inputs(rank)
         if inputs is not None:
             width, dtype = workload.input_width, workload.input_dtype
             entries.append(_exchange(inputs, at[0], width, dtype, "input exchange"))

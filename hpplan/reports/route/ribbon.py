@@ -102,7 +102,7 @@ def _parent(view: RouteView, routes: BatchRoutes, budget: int) -> tuple[str, int
     parts: list[str] = []
     drawn = 0
     for replica, row in sorted(by_row):
-        first = replica * ownership.replica_shards
+        first = ownership.first_shard(replica)
         lanes = [
             [ownership.shard(first + rank * ownership.slices + cut) for cut in range(ownership.slices)]
             for rank in range(min(cp, MOST_CP_RANKS))
@@ -143,7 +143,7 @@ def _pieces(ownership: Ownership, lanes: list[list[Shard]], items: list[Item]) -
     slices, size = ownership.slices, ownership.local_length
     for item in items:
         owners = sorted({shard for shard, _, _ in ownership.runs(item)})
-        first = item.replica * ownership.replica_shards
+        first = ownership.first_shard(item.replica)
         for rank, cut in (divmod(shard - first, slices) for shard in owners):
             if rank >= len(lanes):
                 break

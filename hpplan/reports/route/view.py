@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.traffic import Traffic, rows_leaving_blocks
 from hpplan.routing.traffic_warnings import check_traffic, folded
 from hpplan.routing.verdict import verdict
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
+    from hpplan.routing.assignment.base import Cost
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.traffic import Link, RankTraffic
     from hpplan.routing.verdict import Verdict
@@ -28,6 +30,9 @@ class RouteView:
     ranks_per_node: int | None = None
     name: str = ""
     """What was routed, where that is a file."""
+    cost: Cost = "rows"
+    """What encoding an item costs, to the verdict."""
+    load_factor: float = LOAD_FACTOR
 
     @cached_property
     def warnings(self) -> list[Diagnostic]:
@@ -42,7 +47,13 @@ class RouteView:
     @cached_property
     def verdict(self) -> Verdict:
         """Whether it is balanced, what it costs, and what would help."""
-        return verdict(self.table, self.traffic, self.assigned_by)
+        return verdict(
+            self.table,
+            Traffic(self.table, cost=self.cost) if self.cost != "rows" else self.traffic,
+            self.assigned_by,
+            load_factor=self.load_factor,
+            ranks_per_node=self.ranks_per_node,
+        )
 
     @property
     def alike(self) -> bool:

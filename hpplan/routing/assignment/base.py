@@ -40,7 +40,7 @@ class Task:
     @property
     def pooled(self) -> bool:
         """Whether replicas share the encoder work."""
-        return self.ownership.shards > self.ownership.replica_shards
+        return self.ownership.pooled
 
     @property
     def bound(self) -> int:

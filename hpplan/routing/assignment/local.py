@@ -101,8 +101,7 @@ class _Placer:
                 members = [rank for rank, of in enumerate(task.nodes) if of == node]
                 found.append(_Choice(1, self._of_ranks("node", node, members), 0))
         if task.pooled:
-            size = task.ownership.replica_shards * task.ownership.copies
-            home = range(item.replica * size, (item.replica + 1) * size)
+            home = task.ownership.ranks_of_replica(item.replica)
             found.append(_Choice(2, self._of_ranks("replica", item.replica, home), inputs))
         return found
 
