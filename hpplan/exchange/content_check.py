@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from hpplan.exchange.received import Received
     from hpplan.routing.rank_route import RankRoute
@@ -35,7 +35,7 @@ def prints_sent(route: RankRoute, payloads: Sequence[torch.Tensor]) -> list[Prin
     ]
 
 
-def difference(received: Received, sent: Sequence[Prints]) -> str | None:
+def wrong_rows(received: Received, sent: Sequence[Prints]) -> str | None:
     """Return the first received row that is not as it was sent, and how many there are; None without any."""
     first, wrong = "", 0
     for payload in range(len(received.payloads)):
@@ -85,10 +85,7 @@ def _due(sent: Sequence[Prints], payload: int, item: int, start: int, stop: int)
 
 def _named(sent: Sequence[Prints], payload: int, number: torch.Tensor) -> str:
     """Return which row has a fingerprint."""
-    return next(_rows_with(sent, payload, number), "what no rank sent")
-
-
-def _rows_with(sent: Sequence[Prints], payload: int, number: torch.Tensor) -> Iterator[str]:
     for item, start, of_rows in sent:
         for at in torch.nonzero(of_rows[payload] == number).flatten().tolist():
-            yield f"item {item} row {start + at}"
+            return f"item {item} row {start + at}"
+    return "what no rank sent"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.errors import UnusableRequest
 from hpplan.routing.mesh import AXES, Mesh
+from hpplan.wording import some
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +85,7 @@ def _check(mesh: Mesh, dimensions: list[_Dimension], device_mesh: DeviceMesh) ->
     ranks = device_mesh.mesh.flatten().tolist()
     if sorted(ranks) != list(range(len(ranks))):
         raise UnusableRequest(
-            f"the DeviceMesh has ranks {_few(sorted(ranks))}, not all of a job from rank 0 on; "
+            f"the DeviceMesh has ranks {some(sorted(ranks))}, not all of a job from rank 0 on; "
             "hand in the whole mesh, not a part of it"
         )
     for position, rank in enumerate(ranks):
@@ -102,11 +103,6 @@ def _check(mesh: Mesh, dimensions: list[_Dimension], device_mesh: DeviceMesh) ->
                 f"for that at {_spelled(ours)}; a dimension must step through ranks evenly, "
                 "and those that make up one axis must lie beside each other, outermost first"
             )
-
-
-def _few(ranks: list[int]) -> str:
-    most = 8
-    return ", ".join(map(str, ranks[:most])) + (", …" if len(ranks) > most else "")
 
 
 def _spelled(coordinates: Mapping[str, int]) -> str:

@@ -6,7 +6,7 @@ import math
 import os
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -16,16 +16,17 @@ from hpplan.diagnostics import Place
 from hpplan.documents.disk.files import replace_file
 from hpplan.documents.writer import dump_json
 from hpplan.errors import HpplanError, UnusableRequest
-from hpplan.exchange.content_check import difference as difference_from
-from hpplan.exchange.content_check import prints_sent
+from hpplan.exchange.content_check import prints_sent, wrong_rows
 from hpplan.exchange.engine import Engine, exchanged
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup, read_mesh
 from hpplan.exchange.lockstep import Alike
+from hpplan.exchange.micro_batch import pooled_data, workload_data
 from hpplan.exchange.packing import Packing
 from hpplan.exchange.payloads import difference, look_of, name_of, news, signature_of, tensors
 from hpplan.exchange.received import Received
 from hpplan.routing.assignment import DEFAULT_POLICY
 from hpplan.routing.assignment.base import LOAD_FACTOR
+from hpplan.routing.routes import plan_rank_exchange, plan_routes
 from hpplan.routing.routes_writer import routes_to_data
 from hpplan.watch.faults import PeersFailed
 from hpplan.workload.shape import DTYPES
@@ -159,8 +160,6 @@ class FeatureExchange:
         one takes far longer than planning. A rank whose items are wrong fails
         all ranks, and raises InvalidInput or UnusableRequest itself.
         """
-        from hpplan.exchange.micro_batch import MicroBatch, pooled_data, workload_data
-
         if mesh is None:
             mesh = group.mesh if isinstance(group, ExchangeGroup) else None
             if mesh is None:
@@ -176,13 +175,15 @@ class FeatureExchange:
             if mesh.pool > 1:
                 data = pooled_data(made.gathered(data, "gathering their items"), mesh, dist.get_rank())
             workload = load_workload(data, Place("items"))
-            batch = MicroBatch(workload, mesh, granularity, assign, cost, load_factor)
-            planned = batch.on_rank(dist.get_rank())
+            planned = plan_rank_exchange(
+                mesh, workload, dist.get_rank(), granularity, assign, cost=cost, load_factor=load_factor
+            )
         except HpplanError as error:
             with suppress(PeersFailed):
                 made.ledger.refuse(f"cannot plan its micro-batch: {error}")
             raise
-        return cls._of(planned, batch.table, made, replica_grad)
+        table = partial(plan_routes, mesh, workload, granularity, assign, cost=cost, load_factor=load_factor)
+        return cls._of(planned, table, made, replica_grad)
 
     @classmethod
     def _of(
@@ -345,36 +346,34 @@ class FeatureExchange:
         return self._exchange(features, checked=True)
 
     def _exchange(self, features: torch.Tensor | Sequence[torch.Tensor], *, checked: bool) -> Received:
-        if self._idles:
-            given = [features] if isinstance(features, torch.Tensor) else list(features)
-            features = [one[:0] for one in given]
         with self.group.ledger.telling():
-            received = Received(self._engine.packing, self._call(features, checked=checked), self.group)
+            payloads, problem = tensors(features)
+            if problem is not None:
+                self.group.ledger.refuse(problem)
+            if self._idles:
+                payloads = tuple(one[:0] if one.ndim else one for one in payloads)
+            received = Received(self._engine.packing, self._call(payloads, checked=checked), self.group)
             if checked:
-                self._compare(features, received)
+                self._compare(payloads, received)
         return received
 
-    def _compare(self, features: torch.Tensor | Sequence[torch.Tensor], received: Received) -> None:
+    def _compare(self, payloads: Sequence[torch.Tensor], received: Received) -> None:
         """Break off on all ranks where what arrived at one is not what was sent."""
-        payloads, _ = tensors(features)
         said = self.group.gathered(prints_sent(self.route, payloads), _COMPARING)
-        wrong = difference_from(received, [one for of_rank in said for one in of_rank])
+        wrong = wrong_rows(received, [one for of_rank in said for one in of_rank])
         if wrong is not None:
             self.group.ledger.refuse(wrong)
         self.group.gathered(None, _COMPARING)  # no rank goes on before all have looked
 
-    def _call(
-        self, features: torch.Tensor | Sequence[torch.Tensor], *, checked: bool
-    ) -> tuple[torch.Tensor, ...]:
-        payloads, problem = tensors(features)
+    def _call(self, payloads: tuple[torch.Tensor, ...], *, checked: bool) -> tuple[torch.Tensor, ...]:
         look = (look_of(payloads), checked)
         alike = self._known.get(look)
         if alike is None:
-            problem = problem or self._problem(payloads)
+            problem = self._problem(payloads)
             if problem is not None:
                 self.group.ledger.refuse(problem)
             if len(self.route.group_ranks) == 1:
-                return tuple(payloads) if self._engine.packing.in_order else self._run(payloads, None)
+                return payloads if self._engine.packing.in_order else self._run(payloads, None)
             alike = self._alike(signature_of(payloads), new=True, checked=checked)
         wants_grad = torch.is_grad_enabled() and any(payload.requires_grad for payload in payloads)
         received = self._run(payloads, self.group.lockstep.call(alike, wants_grad=wants_grad))

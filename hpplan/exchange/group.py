@@ -23,7 +23,7 @@ from hpplan.routing.mesh import Mesh, parse_mesh
 from hpplan.version import __version__
 from hpplan.watch.deadman import end
 from hpplan.watch.faults import PeersFailed, seconds
-from hpplan.watch.launched import AGENT_STORE_VARIABLE
+from hpplan.watch.launched import AGENT_STORE_VARIABLE, speaker_of
 from hpplan.watch.ledger import Ledger
 from hpplan.watch.majority import odd_one
 from hpplan.watch.notes import Terms
@@ -184,11 +184,11 @@ class ExchangeGroup:
         `doing` is what for, for messages. Small things only. Raises PeersFailed
         where a rank is lost meanwhile.
         """
-        said: list[T | None] = [None] * len(self.global_ranks)
+        said: list[T | None] = [None] * len(self.order)
         gather = partial(dist.all_gather_object, said, mine, group=self.notes_group)
         self.ledger.in_time(on_device(gather), doing)
-        order = sorted(range(len(said)), key=lambda at: self.order.index(self.global_ranks[at]))
-        return [cast("T", said[at]) for at in order]
+        by_rank = dict(zip(self.global_ranks, cast("list[T]", said), strict=True))
+        return [by_rank[rank] for rank in self.order]
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -294,7 +294,7 @@ def _joined(ranks: Sequence[int], timeout: float) -> Ledger:
         world_size=dist.get_world_size(),
         holder="the launcher" if by_agent else "rank 0",
         holds_store=rank == 0 and not by_agent,
-        speaker=ranks[0 if by_agent else min(1, len(ranks) - 1)],
+        speaker=speaker_of(ranks, agent_holds_store=by_agent),
         end=give_up,
         leash=timeout,
     )

@@ -1,20 +1,15 @@
-"""Planning one micro-batch on one rank, from whatever sequences and mappings a trainer has."""
+"""The workload document of one micro-batch, from whatever sequences and mappings a trainer has."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hpplan.errors import UnusableRequest
-from hpplan.routing.routes import plan_rank_exchange, plan_routes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
-    from hpplan.routing.routes import RankExchange, RoutingTable
-    from hpplan.routing.transfers import Granularity
-    from hpplan.workload.workload import Workload
 
 
 def workload_data(
@@ -64,7 +59,7 @@ def pooled_data(said: Sequence[Mapping[str, Any]], mesh: Mesh, rank: int) -> dic
             raise UnusableRequest(f"ranks 0 and {first} of the pool have other sequences")
         if "buckets" in own:
             raise UnusableRequest("in a pool items are assigned by hpplan; leave out `buckets`")
-        items = [{**item, "item_id": number + at} for at, item in enumerate(own["items"])]
+        items = [{**item, "item_id": item_id} for item_id, item in enumerate(own["items"], number)]
         number += len(items)
         entry: dict[str, Any] = {"items": items}
         if own["sequence"].get("documents"):
@@ -78,30 +73,3 @@ def pooled_data(said: Sequence[Mapping[str, Any]], mesh: Mesh, rank: int) -> dic
 def _sequence(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return what all replicas of a pool have in common of their sequences."""
     return {name: value for name, value in data["sequence"].items() if name != "documents"}
-
-
-class MicroBatch(NamedTuple):
-    """One micro-batch and how to plan it."""
-
-    workload: Workload
-    mesh: Mesh
-    granularity: Granularity
-    assign: str
-    cost: Cost
-    load_factor: float
-
-    def on_rank(self, rank: int) -> RankExchange | None:
-        """Return what a rank does; None on a later pipeline stage.
-
-        Raises InvalidInput where the workload does not fit the mesh, and
-        UnusableRequest for a way to plan that there is not.
-        """
-        workload, mesh, granularity, assign, cost, load_factor = self
-        return plan_rank_exchange(
-            mesh, workload, rank, granularity, assign, cost=cost, load_factor=load_factor
-        )
-
-    def table(self) -> RoutingTable:
-        """Return the routes of all ranks; replicas whose items are not known here have none."""
-        workload, mesh, granularity, assign, cost, load_factor = self
-        return plan_routes(mesh, workload, granularity, assign, cost=cost, load_factor=load_factor)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from hpplan.wording import some
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_SHOWN = 8
-"""Widths that a message lists."""
 
 
 class Signature(NamedTuple):
@@ -95,7 +94,7 @@ def news(now: Signature, before: Signature) -> str:
 
 
 def _shown(widths: Sequence[int]) -> str:
-    listed = ", ".join(map(str, widths[:_SHOWN])) + (", …" if len(widths) > _SHOWN else "")
+    listed = some(widths)
     return f"{len(widths)} payloads of width {listed}" if len(widths) > 1 else f"width {listed}"
 
 

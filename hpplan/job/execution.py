@@ -46,10 +46,9 @@ def execute(
     session.ledger.in_time(on_device(partial(group.transport.connect, device)), "connecting devices")
     exchange = FeatureExchange.from_routes(routes, group)
     checks: list[Verification] = []
-    if settings.verify and routes.rank_inputs(session.rank) is not None:
-        checks.append(verify_inputs(exchange, routes, device))
     timings = Timings()
     if settings.verify:
+        checks.append(verify_inputs(exchange, routes, device))
         checks.append(verify(exchange, routes, device, backward=settings.backward))
     if settings.iterations:
         timings = measure(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 STORE_VARIABLE = "HPPLAN_STORE"
 """Set by `--launch`: the file in which its workers meet."""
@@ -63,11 +63,8 @@ class Job:
 
     @property
     def speaker(self) -> int:
-        """The rank that tells people what ranks cannot agree on, because the store is of no use to them.
-
-        The second where the first may hold the store, and so be what is lost.
-        """
-        return 0 if self.agent_holds_store else min(1, self.world_size - 1)
+        """The rank that tells people what ranks cannot agree on before they have met."""
+        return speaker_of(range(self.world_size), agent_holds_store=self.agent_holds_store)
 
     @property
     def stopped_by_launcher(self) -> bool:
@@ -95,6 +92,14 @@ class Job:
     def meeting_point(self) -> str:
         """Where the ranks meet, for messages."""
         return self.store_path or f"{self.address}:{self.port}"
+
+
+def speaker_of(ranks: Sequence[int], *, agent_holds_store: bool) -> int:
+    """Return the rank that tells people what ranks cannot agree on, because the store is of no use to them.
+
+    The second of them where the first may hold the store, and so be what is lost.
+    """
+    return ranks[0 if agent_holds_store else min(1, len(ranks) - 1)]
 
 
 def ending_note(store_path: str) -> str:

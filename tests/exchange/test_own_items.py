@@ -11,7 +11,13 @@ from pool_loop import train
 from ranks import run_ranks
 from torch.distributed.device_mesh import init_device_mesh
 
-from hpplan.exchange import ExchangeGroup, FeatureExchange, UnusableRequest, items_from_batch
+from hpplan.exchange import (
+    ExchangeGroup,
+    FeatureExchange,
+    PeersFailed,
+    UnusableRequest,
+    items_from_batch,
+)
 
 PLACEHOLDER, TEXT, WIDTH, PATCH = 151655, 7, 6, 5
 
@@ -160,6 +166,24 @@ def _idle(rank: int) -> tuple[int, int, float, list[float]]:
     merged.square().sum().backward()
     assert encoder.bias.grad is not None
     return len(held), len(its), float(encoder.bias.grad.abs().sum()), its.flatten().tolist()
+
+
+def _idle_without_a_tensor(rank: int) -> str:
+    group = ExchangeGroup.from_mesh("dp=2", pool="all")
+    ids, grids, pixels = _batch(rank)
+    items = items_from_batch("qwen3_vl", ids, image_grid_thw=grids).items[:1]
+    exchange = FeatureExchange.plan(items, None, {"length": 16}, group)
+    exchange.bring(pixels[: 16 * len(items)], grids[: len(items)], least=(1, 2, 2))
+    rows = sum(count for _, count in exchange.bucket)
+    with pytest.raises(PeersFailed) as failed:
+        exchange(torch.zeros(rows, WIDTH) if rows else None)  # type: ignore[arg-type]
+    return str(failed.value)
+
+
+def test_an_idle_rank_that_brings_no_tensor_ends_all_ranks() -> None:
+    """Its features are cut off, and before that looked at: the others must hear what is wrong."""
+    for said in run_ranks(2, _idle_without_a_tensor):
+        assert "rank 1: the features are of type NoneType, and no tensor" in said
 
 
 @pytest.mark.slow
