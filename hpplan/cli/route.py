@@ -15,14 +15,12 @@ from hpplan.cli.route_inputs import read_route_input
 from hpplan.cli.routing_options import NumberOrAll, RouteOptions, routing_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hpplan.cli.output import Output
     from hpplan.cli.route_inputs import RouteInput
     from hpplan.reports.route.formats import RouteFormat
     from hpplan.reports.route.view import RouteView
     from hpplan.reports.terminal.screen import Screen
-    from hpplan.routing.comparison import Comparison, Links
+    from hpplan.routing.comparison import Links
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.statistics import Statistics
 
@@ -93,11 +91,10 @@ def command(output: Output, /, path: str, **options: Any) -> None:  # noqa: ANN4
     A plan's parallel_dims are its mesh; a workload needs --mesh. Warnings go
     to standard error, and do not change the exit status. Of an INPUT with many
     micro-batches, statistics are shown for each assignment policy, or for that of
-    --assign, as table, json or yaml; --micro-batch K routes one of them. --format
-    csv, html or svg, --export, --rank and --compare need a single micro-batch.
+    --assign, and the worst of them; --micro-batch K routes one of them. --export,
+    --rank and --compare need a single micro-batch.
     """
     from hpplan.reports.route.formats import format_of
-    from hpplan.reports.route.statistics import render
 
     asked = _Options(**{name: options.pop(name) for name in _Options._fields})
     chosen = format_of(asked.format_name, asked.output_file)
@@ -111,14 +108,13 @@ def command(output: Output, /, path: str, **options: Any) -> None:  # noqa: ANN4
     note_warnings(output, given.warnings)
     _check_links(links, chosen, asked, several=bool(given.micro_batches))
     screen = output.screen(asked.output_file)
+    name = "standard input" if path == "-" else path
     if given.micro_batches:
         _check_statistics(asked)
-        statistics = _statistics(output, given, routing, links)
+        statistics = _statistics(output, given, routing, links, name)
         note_warnings(output, statistics.warnings)
-        what = "statistics over micro-batches"
-        output.write(asked.output_file, _analysis(statistics, render, what, chosen.name, screen))
+        output.write(asked.output_file, chosen.statistics(statistics, screen))
         return
-    name = "standard input" if path == "-" else path
     view = _view(output, given, routing, links, asked, chosen, name=name)
     world = view.table.mesh.world_size
     if isinstance(asked.rank, int) and asked.rank >= world:
@@ -136,16 +132,28 @@ def _text(view: RouteView, links: Links, chosen: RouteFormat, asked: _Options, s
     if asked.comparing:
         if asked.rank is not None:
             raise click.UsageError("--compare is about all ranks; leave out --rank")
-        from hpplan.reports.route.compare import render
-        from hpplan.routing.comparison import compare_ways
-
-        ways = compare_ways(view.table, links)
-        return _analysis(ways, render, "ways side by side", chosen.name, screen)
+        return _ways(view, links, chosen.name, screen)
     if asked.rank is None:
         return chosen.table(view, screen)
     if not chosen.by_rank:
         raise click.UsageError(f"--format {chosen.name} shows all ranks; leave out --rank")
     return chosen.rank(view, None if asked.rank == "all" else asked.rank, screen)
+
+
+def _ways(view: RouteView, links: Links, format_name: str, screen: Screen) -> str:
+    """Return the ways to move the features side by side."""
+    from hpplan.api.documents import document_text
+    from hpplan.reports.route.compare import render
+    from hpplan.routing.comparison import compare_ways
+
+    ways = compare_ways(view.table, links)
+    if format_name == "table":
+        return render(ways, screen)
+    if format_name not in {"json", "yaml"}:
+        raise click.UsageError(
+            f"--format {format_name} does not show ways side by side; take table, json or yaml"
+        )
+    return document_text(ways.to_data(), "json" if format_name == "json" else "yaml")
 
 
 def _view(
@@ -184,7 +192,9 @@ def _view(
     return view
 
 
-def _statistics(output: Output, given: RouteInput, routing: RouteOptions, links: Links) -> Statistics:
+def _statistics(
+    output: Output, given: RouteInput, routing: RouteOptions, links: Links, name: str
+) -> Statistics:
     """Route every micro-batch under every policy and sum up."""
     from hpplan.reports.terminal.progress import progress_bar
     from hpplan.routing.assignment.base import LOAD_FACTOR
@@ -202,24 +212,9 @@ def _statistics(output: Output, given: RouteInput, routing: RouteOptions, links:
             cost=routing.cost or "rows",
             load_factor=routing.load_factor or LOAD_FACTOR,
             only=routing.assign,
+            name=name,
             progress=bar.advance,
         )
-
-
-def _analysis(
-    analysis: Comparison | Statistics,
-    render: Callable[[Any, Screen], str],
-    what: str,
-    format_name: str,
-    screen: Screen,
-) -> str:
-    from hpplan.api.documents import document_text
-
-    if format_name == "table":
-        return render(analysis, screen)
-    if format_name not in {"json", "yaml"}:
-        raise click.UsageError(f"--format {format_name} does not show {what}; take table, json or yaml")
-    return document_text(analysis.to_data(), "json" if format_name == "json" else "yaml")
 
 
 def _check_statistics(asked: _Options) -> None:

@@ -1,9 +1,10 @@
-"""How each assignment policy does over many micro-batches: median, 95th percentile and worst."""
+"""How each assignment policy does over many micro-batches: in each, in the median, at p95 and at worst."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.assignment import DEFAULT_POLICY, POLICIES
@@ -14,7 +15,7 @@ from hpplan.routing.routes_shape import GRANULARITY
 from hpplan.routing.traffic import LINK_FIELD, Traffic
 from hpplan.routing.traffic_warnings import folded
 from hpplan.shapes.answer import AMOUNT, Answer
-from hpplan.shapes.shape import FLAG, TEXTS, Field, count, literal, mapping_of
+from hpplan.shapes.shape import FLAG, TEXTS, Field, count, list_of, literal, mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
+    from hpplan.routing.routes import RoutingTable
     from hpplan.routing.traffic import Link
     from hpplan.routing.transfers import Granularity
     from hpplan.workload.workload import Workload
@@ -86,11 +88,36 @@ MEASURES: tuple[Measure, ...] = (
         "producers that encode nothing",
         lambda traffic: sum(not bucket for _, routes in traffic.table.parents for bucket in routes.buckets),
         0,
-        of_pools=True,
     ),
     Measure("seconds", "estimated time", lambda traffic: traffic.seconds or 0.0, 9, needs_link=True),
 )
 """What is compared; an imbalance of 1 is none."""
+
+
+class Load(NamedTuple):
+    """What the producers of one micro-batch encode, in the cost."""
+
+    rank: int
+    """Global rank of the busiest."""
+    largest: int
+    mean: float
+    """Over the producers of all parents."""
+    bound: int
+    """The least that the largest load of its parent can be."""
+
+    @property
+    def above(self) -> float:
+        """What the busiest encodes while all producers could have been done."""
+        return self.largest - self.mean
+
+
+LOAD = Answer(
+    None,
+    Field("rank", count(0), "Global rank of the busiest producer."),
+    Field("largest", count(0), "Its load, in the cost."),
+    Field("mean", AMOUNT, "Of the loads of all producers of the mesh."),
+    Field("bound", count(0), "The least that the largest load of its parent can be."),
+)
 
 
 class Distribution(NamedTuple):
@@ -140,22 +167,101 @@ STATISTICS = Answer(
         mapping_of(_MEASURED),
         "Distributions over the micro-batches, by assignment policy and measure.",
     ),
+    Field(
+        "loads",
+        mapping_of(list_of(LOAD)),
+        "The busiest producer of each micro-batch, by assignment policy.",
+    ),
 )
 """What `hpplan route` answers to many micro-batches."""
 
 
+class Way(NamedTuple):
+    """A policy, None for the buckets that workloads bring, and the pools it is looked at with."""
+
+    name: str
+    policy: str | None
+    pool: int | None
+    """None where no workload asks for pools."""
+
+    @property
+    def option(self) -> str:
+        """What to type for it; empty for the buckets that workloads bring."""
+        pool = "" if self.pool is None else f" --pool {self.pool}"
+        return "" if self.policy is None else f"--assign {self.policy}{pool}"
+
+
+class Found(NamedTuple):
+    """What was found of one way, by micro-batch."""
+
+    way: Way
+    values: dict[str, list[float]]
+    """By measure."""
+    loads: list[Load]
+
+    @property
+    def largest(self) -> int:
+        """The loads of the busiest producers, added up: all ranks wait for these."""
+        return sum(load.largest for load in self.loads)
+
+    @property
+    def times_mean(self) -> float:
+        """The same over the means, added up."""
+        mean = sum(load.mean for load in self.loads)
+        return self.largest / mean if mean else 1.0
+
+    def worst(self, most: int) -> list[int]:
+        """Return the micro-batches in which the busiest is furthest above the mean, the worst first."""
+        order = sorted(range(len(self.loads)), key=lambda at: (-self.loads[at].above, at))
+        return order[:most]
+
+
 @dataclass(frozen=True)
 class Statistics:
-    """Distributions by policy and measure."""
+    """What was found of each way, and the distributions of it."""
 
     mesh: Mesh
     granularity: Granularity
-    micro_batches: int
+    workloads: tuple[Workload, ...]
     link: Link | None
     cost: Cost
-    policies: dict[str, dict[str, Distribution]]
+    load_factor: float
+    found: dict[str, Found]
+    """By the name of the way; the first is the one that runs where nothing else is asked for."""
     warnings: tuple[Diagnostic, ...] = ()
     """The first of each code, of whichever micro-batch."""
+    name: str = ""
+    """What was routed, where that is a file."""
+
+    @property
+    def micro_batches(self) -> int:
+        """How many there are."""
+        return len(self.workloads)
+
+    @property
+    def first(self) -> Found:
+        """What was found of the first way."""
+        return next(iter(self.found.values()))
+
+    @cached_property
+    def policies(self) -> dict[str, dict[str, Distribution]]:
+        """The distributions, by way and measure."""
+        return {
+            name: {measure: distribution(values) for measure, values in found.values.items()}
+            for name, found in self.found.items()
+        }
+
+    def table(self, way: Way, micro_batch: int) -> RoutingTable:
+        """Plan one micro-batch again as it was planned for a way."""
+        one = self.workloads[micro_batch]
+        return plan_routes(
+            self.mesh,
+            one if way.policy is None else without_buckets(one).with_pool(way.pool),
+            self.granularity,
+            way.policy or DEFAULT_POLICY,
+            cost=self.cost,
+            load_factor=self.load_factor,
+        )
 
     @property
     def measures(self) -> list[Measure]:
@@ -175,7 +281,8 @@ class Statistics:
             policy: {name: DISTRIBUTION.of(found) for name, found in measures.items()}
             for policy, measures in self.policies.items()
         }
-        return STATISTICS.of(self, mesh=self.mesh.to_data(), policies=policies)
+        loads = {name: [LOAD.of(load) for load in found.loads] for name, found in self.found.items()}
+        return STATISTICS.of(self, mesh=self.mesh.to_data(), policies=policies, loads=loads)
 
 
 def distribution(values: Sequence[float]) -> Distribution:
@@ -200,6 +307,7 @@ def statistics(
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
     only: str | None = None,
+    name: str = "",
     progress: Callable[[], object] | None = None,
 ) -> Statistics:
     """Route every micro-batch under every policy, and under its own buckets where all have some.
@@ -207,7 +315,8 @@ def statistics(
     Where workloads ask for pools of replicas, each policy is looked at with pools of one replica, of as
     many as they ask for, and of all.
 
-    With `only` that policy is looked at alone. Encoding is measured in `cost`.
+    With `only` that policy is looked at alone. Encoding is measured in `cost`. `name` is the file that
+    was read, for pages.
     `progress` is called after each micro-batch. Raises what `plan_routes`
     raises.
     """
@@ -219,55 +328,28 @@ def statistics(
     wanted = [
         one for one in MEASURES if (link is not None or not one.needs_link) and (pooled or not one.of_pools)
     ]
-    values: dict[str, dict[str, list[float]]] = {
-        way.name: {measure.name: [] for measure in wanted} for way in ways
-    }
+    found = {way.name: Found(way, {one.name: [] for one in wanted}, []) for way in ways}
+    empty = Statistics(mesh, granularity, tuple(workloads), link, cost, load_factor, found, name=name)
     warnings: list[Diagnostic] = []
-    for workload in workloads:
-        free = without_buckets(workload)
-        for name, policy, pool in ways:
-            table = plan_routes(
-                mesh,
-                workload if policy is None else free.with_pool(pool),
-                granularity,
-                policy or DEFAULT_POLICY,
-                cost=cost,
-                load_factor=load_factor,
-            )
+    for number in range(len(workloads)):
+        for way, values, loads in found.values():
+            table = empty.table(way, number)
             traffic = Traffic(table, link, cost=cost)
             for measure in wanted:
-                values[name][measure.name].append(measure.of(traffic))
+                values[measure.name].append(measure.of(traffic))
+            load = traffic.producer_load
+            loads.append(Load(load.rank, load.largest, load.mean, load.bound))
         warnings += table.warnings
         if progress is not None:
             progress()
-    return Statistics(
-        mesh,
-        granularity,
-        len(workloads),
-        link,
-        cost,
-        {
-            name: {measure: distribution(found) for measure, found in measures.items()}
-            for name, measures in values.items()
-        },
-        tuple(folded(warnings, " in these micro-batches")),
-    )
+    return replace(empty, warnings=tuple(folded(warnings, " in these micro-batches")))
 
 
-class _Way(NamedTuple):
-    """A policy, None for the buckets that workloads bring, and the pools it is looked at with."""
-
-    name: str
-    policy: str | None
-    pool: int | None
-    """None where no workload asks for pools."""
-
-
-def _ways(mesh: Mesh, workloads: Sequence[Workload], only: str | None) -> list[_Way]:
+def _ways(mesh: Mesh, workloads: Sequence[Workload], only: str | None) -> list[Way]:
     asked = {mesh.pooled(workload.encoder_pool).pool for workload in workloads}
     pools: list[int | None] = [None] if asked == {1} else [*sorted({1, mesh.dp, *asked})]
     ways = [
-        _Way(policy.name if pool is None else f"{policy.name}, pool {pool}", policy.name, pool)
+        Way(policy.name if pool is None else f"{policy.name}, pool {pool}", policy.name, pool)
         for policy in POLICIES
         if only in {None, policy.name}
         for pool in pools
@@ -279,7 +361,7 @@ def _ways(mesh: Mesh, workloads: Sequence[Workload], only: str | None) -> list[_
         for workload in workloads
     )
     if only is None and buckets:
-        ways.insert(0, _Way(GIVEN, None, None if asked == {1} else 1))
+        ways.insert(0, Way(GIVEN, None, None if asked == {1} else 1))
     return ways
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_ITEMS = 200_000
 """Items up to which changes are tried: each is planned."""
 
-_WORTH = 0.95
+WORTH = 0.95
 """A change is named where it leaves at most this part of a load, or of what the busiest rank moves."""
 
 
@@ -125,7 +125,7 @@ def _helps(after: Price, before: Price) -> bool:
 
 
 def _less(after: int, before: int) -> bool:
-    return after < before and after <= _WORTH * before
+    return after < before and after <= WORTH * before
 
 
 def _times(traffic: Traffic) -> float:

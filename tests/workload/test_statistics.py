@@ -48,7 +48,8 @@ def test_pools_stand_beside_policies() -> None:
     assert measured == [(4.0, 3, 0), (2.0, 2, 2 * 32 * 2), (1.0, 0, 3 * 32 * 2)]
     alone = statistics(parse_mesh("dp=4"), [load_workload({**data, "encoder_pool": 1})], only="lpt")
     assert list(alone.policies) == ["lpt"]
-    assert "idle_producers" not in alone.policies["lpt"]
+    assert alone.policies["lpt"]["idle_producers"].worst == 3
+    assert "input_bytes_leaving" not in alone.policies["lpt"]
 
 
 def test_distribution() -> None:

@@ -44,7 +44,7 @@ def render(view: RouteView) -> str:
         buffers = ((one.sent + one.kept) * size, (one.received + one.kept) * size)
         own = (one.rank, at["dp"], at["cp"], at["tp"], *one[1:], *buffers)
         lines.append((*own, *inputs.get(one.rank, ())))
-    return _to_csv(lines)
+    return to_csv(lines)
 
 
 def _inputs(view: RouteView) -> dict[int, tuple[int, int, int]]:
@@ -63,9 +63,9 @@ def _inputs(view: RouteView) -> dict[int, tuple[int, int, int]]:
 def render_rank(view: RouteView, rank: int | None) -> str:
     """Return what one rank sends, receives and hands over, or (None) each, with the rank in front."""
     if rank is not None:
-        return _to_csv([_COLUMNS, *_rows(view, rank)])
+        return to_csv([_COLUMNS, *_rows(view, rank)])
     lines = ([each, *line] for each in every_rank(view) for line in _rows(view, each))
-    return _to_csv([("rank", *_COLUMNS), *lines])
+    return to_csv([("rank", *_COLUMNS), *lines])
 
 
 def _rows(view: RouteView, rank: int) -> list[list[object]]:
@@ -83,7 +83,7 @@ def _rows(view: RouteView, rank: int) -> list[list[object]]:
     return lines
 
 
-def _to_csv(lines: Iterable[Sequence[object]]) -> str:
+def to_csv(lines: Iterable[Sequence[object]]) -> str:
     """Return lines as CSV with newlines alone."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(lines)

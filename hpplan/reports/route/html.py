@@ -10,7 +10,7 @@ from hpplan.reports.route import svg as route_svg
 from hpplan.reports.route.compare import measures_of
 from hpplan.reports.route.facts import producer_of, setting_of, totals_of, verdict_of
 from hpplan.reports.route.items import items_table
-from hpplan.reports.route.markup import details, escape, scroll, section, table
+from hpplan.reports.route.markup import details, escape, facts_list, scroll, section, table
 from hpplan.reports.route.style import STYLE
 from hpplan.reports.terminal.quantities import duration, share, short_count, size
 from hpplan.routing.comparison import Links, compare_ways, leaves_out, records_needed
@@ -18,7 +18,7 @@ from hpplan.version import __version__
 from hpplan.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hpplan.reports.route.svg import HeatMap
     from hpplan.reports.route.view import RouteView
@@ -33,36 +33,46 @@ MOST_PAIRS = 500
 
 def render(view: RouteView) -> str:
     """Return the page."""
-    return "".join(_page(view))
+    mesh = view.table.mesh
+    head = f'<p class="quiet">{escape(_headline(view))}</p>\n'
+    foot = f"table {view.table.digest}"
+    return document(f"feature exchange on {mesh}", view.name, head, sections(view), foot)
 
 
-def _page(view: RouteView) -> Iterator[str]:
-    mesh = escape(str(view.table.mesh))
-    broken = mesh.replace(",", ",<wbr>")
-    name = f"{escape(view.name)}: " if view.name else ""
-    source = f'<p class="quiet">{escape(view.name)}</p>\n' if view.name else ""
-    yield (
+def document(title: str, name: str, head: str, body: Iterable[str], foot: str = "") -> str:
+    """Return a page about what was read from a file of a `name`, with a title that ends in a mesh."""
+    text = escape(title)
+    broken = (text[:1].upper() + text[1:]).replace(",", ",<wbr>")
+    source = f'<p class="quiet">{escape(name)}</p>\n' if name else ""
+    return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{name}feature exchange on {mesh}</title>\n<style>\n{STYLE}</style>\n</head>\n"
-        "<body>\n<main>\n"
-        f'<h1>Feature exchange on {broken}</h1>\n{source}<p class="quiet">{escape(_headline(view))}</p>\n'
+        f"<title>{escape(name)}{': ' * bool(name)}{text}</title>\n<style>\n{STYLE}</style>\n</head>\n"
+        f"<body>\n<main>\n<h1>{broken}</h1>\n{source}{head}{''.join(body)}"
+        f"<footer>hpplan {__version__}{', ' * bool(foot)}{foot}</footer>\n</main>\n</body>\n</html>\n"
     )
-    yield section("verdict", "In three lines", _facts(verdict_of(view)))
+
+
+def sections(view: RouteView, prefix: str = "", level: int = 2) -> Iterator[str]:
+    """Yield the parts of a page about one table; `prefix` tells their names from those of other tables."""
+
+    def part(name: str, title: str, body: str) -> str:
+        return section(f"{prefix}{name}", title, body, level)
+
+    yield part("verdict", "In three lines", facts_list(verdict_of(view)))
     yield _cards(view)
-    yield section("setting", "What was routed", _facts(setting_of(view)))
-    yield section("totals", "In all", _facts(totals_of(view)))
+    yield part("setting", "What was routed", facts_list(setting_of(view)))
+    yield part("totals", "In all", facts_list(totals_of(view)))
     if view.warnings:
-        yield section("warnings", "Warnings", _warnings(view))
+        yield part("warnings", "Warnings", _warnings(view))
     if view.table.mesh.parent_size > 1:
         links = Links(view.link, view.ranks_per_node)
-        yield section("ways", "Ways to move them", comparison_table(compare_ways(view.table, links)))
+        yield part("ways", "Ways to move them", comparison_table(compare_ways(view.table, links)))
     heat = route_svg.heat_map(view)
-    yield section("matrix", "Who sends to whom", _heat(view, heat))
-    yield section("ranks", "Rows per rank", _whose(view) + route_bars.bars(view))
-    yield section("sequence", "The sequence, and the images on it", _whose(view) + route_ribbon.ribbons(view))
-    yield section("items", "Items", items_table(view))
-    yield f"<footer>hpplan {__version__}, table {view.table.digest}</footer>\n</main>\n</body>\n</html>\n"
+    yield part("matrix", "Who sends to whom", _heat(view, heat))
+    yield part("ranks", "Rows per rank", _whose(view) + route_bars.bars(view))
+    yield part("sequence", "The sequence, and the images on it", _whose(view) + route_ribbon.ribbons(view))
+    yield part("items", "Items", items_table(view))
 
 
 def _headline(view: RouteView) -> str:
@@ -112,14 +122,6 @@ def _cards(view: RouteView) -> str:
 
 def _times(amount: float, against: float) -> str:
     return f"{amount / against:.2f} x" if against else "0 x"
-
-
-def _facts(facts: list[tuple[str, str]]) -> str:
-    return (
-        "<dl>\n"
-        + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>\n" for name, text in facts)
-        + "</dl>"
-    )
 
 
 def _warnings(view: RouteView) -> str:

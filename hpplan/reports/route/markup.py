@@ -20,9 +20,16 @@ def escape(text: str) -> str:
     return _escape(visible(text))
 
 
-def section(name: str, title: str, body: str) -> str:
+def section(name: str, title: str, body: str, level: int = 2) -> str:
     """Return a part of a page under its heading."""
-    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{title}</h2>\n{body.rstrip()}\n</section>\n'
+    heading = f'<h{level} id="{name}">{title}</h{level}>'
+    return f'<section aria-labelledby="{name}">\n{heading}\n{body.rstrip()}\n</section>\n'
+
+
+def facts_list(facts: list[tuple[str, str]]) -> str:
+    """Return names and values, which may be any text."""
+    lines = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>\n" for name, text in facts)
+    return f"<dl>\n{lines}</dl>"
 
 
 def scroll(label: str, body: str) -> str:

@@ -1,22 +1,15 @@
-"""The look of the route page: two palettes, and a layout that also fits a phone."""
+"""The look of pages: a layout that also fits a phone."""
 
 from __future__ import annotations
 
 from hpplan.reports.route import bars as route_bars
+from hpplan.reports.route import plot as route_plot
 from hpplan.reports.route import ribbon as route_ribbon
 from hpplan.reports.route import svg as route_svg
-
-_LIGHT = f"""{route_svg.LIGHT}--quiet: #56616d; --lane: #eef1f4; --card: #f6f8fa; --warn: #8a5a00;
---encode: #2f6f4f; --send: #1f6fb2; --send-2: #8fbfe3; --receive: #8a4b9c; --receive-2: #cfa5da;
---piece-a: #f3c98b; --piece-b: #9fd3c0; --piece-c: #d8efe6;"""
-_DARK = f"""{route_svg.DARK}--quiet: #a3aebb; --lane: #1d252e; --card: #181f27; --warn: #f0c36a;
---encode: #63b58b; --send: #5aa7e0; --send-2: #2c5d85; --receive: #c48bd4; --receive-2: #6d4379;
---piece-a: #7a5522; --piece-b: #1f5d4c; --piece-c: #123a30;"""
+from hpplan.reports.route.palette import SCHEMES
 
 STYLE = f"""\
-:root {{ color-scheme: light dark; {_LIGHT} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {_DARK} }} }}
-* {{ box-sizing: border-box; }}
+{SCHEMES}* {{ box-sizing: border-box; }}
 body {{ margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, -apple-system,
   "Segoe UI", sans-serif; overflow-wrap: anywhere; }}
 main {{ max-width: 70rem; margin: 0 auto; padding: 1.2rem 1rem 3rem; }}
@@ -35,6 +28,8 @@ dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem;
 dt {{ color: var(--quiet); }}
 dd {{ margin: 0; min-width: 0; }}
 figure {{ margin: 0; }}
+.beside {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr));
+  gap: 1.2rem; }}
 .scroll {{ overflow-x: auto; max-width: 100%; }}
 .scroll svg {{ display: block; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }}
@@ -48,6 +43,8 @@ summary {{ cursor: pointer; margin: .6rem 0; }}
 .warnings li {{ margin: .3rem 0; }}
 .warnings b {{ color: var(--warn); }}
 table + .bars, .scroll + .bars {{ margin-top: 1.2rem; }}
+h4 {{ font-size: .95rem; margin: 1rem 0 .2rem; }}
+a {{ color: var(--send); }}
 .taken {{ outline: 2px solid var(--ink); outline-offset: -2px; }}
 footer {{ margin-top: 2.5rem; color: var(--quiet); font-size: .85rem; }}
 @media (max-width: 34rem) {{
@@ -62,4 +59,4 @@ footer {{ margin-top: 2.5rem; color: var(--quiet); font-size: .85rem; }}
   .ways td.words::before {{ content: none; }}
 }}
 @media print {{ .scroll {{ overflow: visible; }} }}
-{route_svg.STYLE}{route_bars.STYLE}{route_ribbon.STYLE}"""
+{route_svg.STYLE}{route_plot.STYLE}{route_bars.STYLE}{route_ribbon.STYLE}"""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.reports.route.blocks import cells_of, fold_ranks, shown_parents
 from hpplan.reports.route.markup import escape
+from hpplan.reports.route.palette import SCHEMES
 from hpplan.reports.terminal.quantities import short_count, size
 from hpplan.wording import plural
 
@@ -51,14 +52,6 @@ STYLE = """\
 .heat .number.strong { fill: var(--on-heat); }
 """
 
-LIGHT = """\
---page: #ffffff; --ink: #1b2430; --line: #b8c2cc; --on-heat: #ffffff;
---heat-1: #d3e4f3; --heat-2: #a3cbe5; --heat-3: #7ab5dc; --heat-4: #1f6fb2; --heat-5: #08427f;
-"""
-DARK = """\
---page: #12171d; --ink: #e6ebf0; --line: #465361; --on-heat: #0b1016;
---heat-1: #1d4263; --heat-2: #245684; --heat-3: #2c6ca6; --heat-4: #79b6e2; --heat-5: #cfe7f9;
-"""
 _FIRST_STRONG = 4
 """The shade from which numbers on it change their colour."""
 
@@ -73,12 +66,8 @@ class HeatMap(NamedTuple):
 
 def render(view: RouteView) -> str:
     """Return the heat map alone, as an SVG document that follows light and dark."""
-    svg = heat_map(view).svg
-    style = (
-        f"<style>\n:root {{ {LIGHT}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {DARK}}} }}\n"
-        f"{STYLE}</style>\n"
-    )
-    head, body = svg.split(">", 1)
+    head, body = heat_map(view).svg.split(">", 1)
+    style = f"<style>\n{SCHEMES}{STYLE}</style>\n"
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{head}>\n{style}{body}\n'
 
 

@@ -1,0 +1,1 @@
+"""Statistics over many micro-batches, one format a file."""

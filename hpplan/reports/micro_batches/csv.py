@@ -1,0 +1,31 @@
+"""Statistics over micro-batches as CSV: a line for each policy and micro-batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.reports.route.csv import to_csv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hpplan.routing.statistics import Statistics
+
+HEADER = ("policy", "micro_batch", "items", "rows", "busiest_rank", "largest_load", "mean_load", "bound")
+"""Before the measures; micro-batches count from 0, items and rows are those of the input."""
+
+
+def render(found: Statistics) -> str:
+    """Return what was found of each micro-batch under each policy; loads are in the cost."""
+    return to_csv([(*HEADER, *(measure.name for measure in found.measures)), *_lines(found)])
+
+
+def _lines(found: Statistics) -> Iterator[Sequence[object]]:
+    sums = [
+        (len(items), sum(item.rows for item in items))
+        for items in ([item for batch in one.batches for item in batch.items] for one in found.workloads)
+    ]
+    for name, one in found.found.items():
+        for number, (load, batch) in enumerate(zip(one.loads, sums, strict=True)):
+            measured = (one.values[measure.name][number] for measure in found.measures)
+            yield (name, number, *batch, *load, *measured)

@@ -1,0 +1,99 @@
+"""Statistics over micro-batches as one self-contained page, on which the worst have pages of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hpplan.reports.micro_batches.facts import HEADERS, counted, setting_of, side_by_side, verdict_of
+from hpplan.reports.micro_batches.svg import charts
+from hpplan.reports.route.html import document, sections
+from hpplan.reports.route.markup import escape, facts_list, section, table
+from hpplan.reports.route.plot import plot
+from hpplan.reports.route.view import RouteView
+from hpplan.routing.assignment import DEFAULT_POLICY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.routing.statistics import Statistics
+
+WORST = 4
+"""Micro-batches that have pages of their own."""
+
+_WORST_HEADERS = (
+    "micro-batch",
+    "busiest rank",
+    "its load",
+    "mean",
+    "bound",
+    "times the mean",
+    "idle producers",
+)
+
+
+def render(found: Statistics) -> str:
+    """Return the page."""
+    number = counted(found.micro_batches)
+    return document(f"feature exchange of {number} on {found.mesh}", found.name, "", _sections(found))
+
+
+def _sections(found: Statistics) -> Iterator[str]:
+    one = found.first
+    yield section("verdict", "In three lines", facts_list(verdict_of(found)))
+    yield section("setting", "What was routed", facts_list(setting_of(found)))
+    yield section("load", f"Load over micro-batches: {_policy(found)}", _charts(found))
+    yield section("worst", "The worst", _worst(found))
+    yield section("policies", "Policies side by side", _policies(found))
+    for at in one.worst(WORST):
+        given = one.way.policy is None
+        view = RouteView(
+            found.table(one.way, at), "" if given else one.way.policy or DEFAULT_POLICY, found.link
+        )
+        parts = "".join(sections(view, f"micro-batch-{at}-", level=3))
+        back = '<p><a href="#worst">Back to all micro-batches</a></p>\n'
+        yield section(f"micro-batch-{at}", f"Micro-batch {at}", back + parts)
+
+
+def _policy(found: Statistics) -> str:
+    policy = found.first.way.policy
+    return "buckets as given" if policy is None else f"assigned by {found.first.way.name}"
+
+
+def _charts(found: Statistics) -> str:
+    return "".join(
+        f"<figure><figcaption><b>{escape(chart.name)}</b> {escape(chart.caption)}</figcaption>\n"
+        f"{plot(*chart[2:])}</figure>\n"
+        for chart in charts(found)
+    )
+
+
+def _policies(found: Statistics) -> str:
+    parts = []
+    for measure in found.measures:
+        title, rows = side_by_side(found, measure)
+        label = escape(title)
+        parts.append(f"<figure><figcaption>{label}</figcaption>\n{table(label, HEADERS, rows)}</figure>\n")
+    return f'<div class="beside">\n{"".join(parts)}</div>'
+
+
+def _worst(found: Statistics) -> str:
+    one = found.first
+    rows = []
+    for at in one.worst(WORST):
+        load = one.loads[at]
+        rows.append(
+            [
+                f'<a href="#micro-batch-{at}">{at}</a>',
+                f"{load.rank}",
+                f"{load.largest:,}",
+                f"{load.mean:,.1f}",
+                f"{load.bound:,}",
+                f"{one.values['encode_imbalance'][at]:.2f}",
+                f"{one.values['idle_producers'][at]:,}",
+            ]
+        )
+    said = (
+        "<p>Those in which the busiest producer is furthest above the mean, as all wait for it. "
+        "Each has its own part below; any other is shown by --micro-batch.</p>\n"
+    )
+    return said + table("The worst micro-batches", _WORST_HEADERS, rows, kind="ways")

@@ -1,0 +1,99 @@
+"""Load over micro-batches as charts in SVG: the busiest producer, how far above the mean, and who idles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hpplan.reports.route import plot as route_plot
+from hpplan.reports.route.markup import escape
+from hpplan.reports.route.palette import SCHEMES
+from hpplan.reports.route.plot import HEIGHT, MOST_COLUMNS, Column, numbered, plot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hpplan.routing.statistics import Found, Statistics
+
+_WIDTH = 900
+_TITLE_HEIGHT = 24
+_GUTTER = 42
+"""Pixels for the labels beside a chart."""
+
+
+_STYLE = ".title { font: 600 13px system-ui, sans-serif; fill: var(--ink); }\n"
+
+
+class Chart(NamedTuple):
+    """A chart, and what stands above it."""
+
+    name: str
+    caption: str
+    label: str
+    columns: list[Column]
+    ticks: list[tuple[float, str]]
+
+
+def render(found: Statistics) -> str:
+    """Return the charts below each other, as an SVG document that follows light and dark."""
+    parts = []
+    for number, chart in enumerate(charts(found)):
+        top = number * (HEIGHT + _TITLE_HEIGHT + 12)
+        box = f'x="{_GUTTER}" y="{top + _TITLE_HEIGHT}" width="{_WIDTH - 2 * _GUTTER}"'
+        body = plot(*chart[2:], box)
+        parts.append(f'<text class="title" x="2" y="{top + 16}">{escape(chart.name)}</text>\n{body}')
+    tall = len(parts) * (HEIGHT + _TITLE_HEIGHT + 12)
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{tall}">\n'
+        f"<title>{escape(f'Load over micro-batches on {found.mesh}')}</title>\n"
+        f"<style>\n{SCHEMES}{route_plot.STYLE}{_STYLE}"
+        f'</style>\n<rect width="100%" height="100%" fill="var(--page)"/>\n{"".join(parts)}</svg>\n'
+    )
+
+
+def charts(found: Statistics) -> list[Chart]:
+    """Draw the policy that runs, micro-batch by micro-batch."""
+    one = found.first
+    unit = "rows" if found.cost == "rows" else found.cost
+    idle = one.values["idle_producers"]
+
+    def load(at: int) -> Column:
+        own = one.loads[at]
+        hover = (
+            f"micro-batch {at}: rank {own.rank} encodes {own.largest:,} {unit}, "
+            f"mean {own.mean:,.1f}, bound {own.bound:,}"
+        )
+        return Column(own.largest, hover, own.mean, own.bound)
+
+    def imbalance(at: int) -> Column:
+        times = one.values["encode_imbalance"][at]
+        return Column(times, f"micro-batch {at}: {times:.2f} times the mean")
+
+    def idling(at: int) -> Column:
+        return Column(idle[at], f"micro-batch {at}: {idle[at]:,} producers encode nothing")
+
+    return [
+        _chart(
+            f"Load of the busiest producer, in {unit}",
+            "A line across a bar is the mean of all producers, a dashed one the least that the busiest could "
+            "have.",
+            one,
+            load,
+        ),
+        _chart("Busiest producer over the mean", "1 is balanced.", one, imbalance),
+        _chart("Producers that encode nothing", "", one, idling),
+    ]
+
+
+def _chart(name: str, caption: str, one: Found, column: Callable[[int], Column]) -> Chart:
+    number = len(one.loads)
+    together = -(-number // MOST_COLUMNS)
+    columns = []
+    for first in range(0, number, together):
+        own = range(first, min(first + together, number))
+        worst = max((column(at) for at in own), key=lambda found: found.value)
+        columns.append(worst._replace(width=len(own)))
+    if together > 1:
+        caption += f" Each bar is the worst of {together} micro-batches."
+    label = f"{name}, by micro-batch: at the most {max(one.value for one in columns):,.4g}"
+    return Chart(name, caption.strip(), label, columns, numbered(number))

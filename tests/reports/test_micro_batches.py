@@ -1,0 +1,191 @@
+"""Many micro-batches as CSV, SVG and page: every value against sums over the buckets that the input gives."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+import re
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from test_route_html import SVG, parsed
+
+from hpplan.reports.micro_batches import csv as batches_csv
+from hpplan.reports.micro_batches import html as batches_html
+from hpplan.reports.micro_batches import svg as batches_svg
+from hpplan.reports.micro_batches import text as batches_text
+from hpplan.reports.route.plot import MOST_COLUMNS
+from hpplan.reports.terminal.screen import Screen
+from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.statistics import GIVEN, statistics
+from hpplan.workload.micro_batches import load_micro_batches
+
+if TYPE_CHECKING:
+    from hpplan.routing.statistics import Statistics
+
+DP, PRODUCERS = 2, 4
+MESH = "dp=2,cp=2,tp=2,sp"
+
+
+class Naive(NamedTuple):
+    """What a micro-batch comes to, added up bucket by bucket."""
+
+    rank: int
+    largest: int
+    mean: float
+    bound: int
+    idle: int
+
+
+def document(seed: int, number: int) -> dict[str, Any]:
+    """Return micro-batches with items in random buckets, some replicas and some buckets empty."""
+    rng = random.Random(seed)  # noqa: S311 - test data
+    batches = []
+    for _ in range(number):
+        replicas = []
+        for _ in range(DP):
+            items, buckets = [], [[] for _ in range(PRODUCERS)]
+            for item in range(rng.choice([0, 1, 3, 6])):
+                rows = rng.randrange(1, 40)
+                items.append(
+                    {"item_id": item, "batch_index": item, "decoder_token_start": 0, "output_rows": rows}
+                )
+                rng.choice(buckets).append(item)
+            replicas.append({"items": items, "buckets": buckets})
+        batches.append({"sequence": {"length": 64}, "replicas": replicas})
+    return {"micro_batches": batches}
+
+
+def naive(batch: dict[str, Any]) -> Naive:
+    """Add up the rows of each bucket; rank 4 * replica + bucket produces it on this mesh."""
+    loads, bounds = [], []
+    for replica in batch["replicas"]:
+        rows = {item["item_id"]: item["output_rows"] for item in replica["items"]}
+        loads += [sum(rows[item] for item in bucket) for bucket in replica["buckets"]]
+        bounds.append(max([-(-sum(rows.values()) // PRODUCERS), *rows.values()]))
+    rank = loads.index(max(loads))
+    return Naive(rank, max(loads), sum(loads) / len(loads), bounds[rank // PRODUCERS], loads.count(0))
+
+
+def made(data: dict[str, Any], **options: Any) -> Statistics:  # noqa: ANN401 - of statistics
+    """Return the statistics of a document."""
+    return statistics(parse_mesh(MESH), load_micro_batches(data), **options)
+
+
+def bars(svg: str) -> list[list[tuple[float, str]]]:
+    """Return the height and the hover text of each bar, chart by chart."""
+    root = ET.fromstring(svg)  # noqa: S314 - our own output
+    charts = [one for one in root.iter(f"{SVG}svg") if one.get("class") == "plot"]
+    return [
+        [(float(bar.get("height", "")), bar[0].text or "") for bar in chart.iter(f"{SVG}rect")]
+        for chart in charts
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_of_csv(seed: int) -> None:
+    """A line for each policy and micro-batch, whose loads are those of the buckets."""
+    data = document(seed, 9)
+    found = made(data)
+    lines = list(csv.DictReader(io.StringIO(batches_csv.render(found))))
+    assert [line["policy"] for line in lines] == [name for name in found.policies for _ in range(9)]
+    for number, (line, batch) in enumerate(
+        zip([line for line in lines if line["policy"] == GIVEN], data["micro_batches"], strict=True)
+    ):
+        own = naive(batch)
+        items = [item["output_rows"] for replica in batch["replicas"] for item in replica["items"]]
+        assert (int(line["micro_batch"]), int(line["items"]), int(line["rows"])) == (
+            number,
+            len(items),
+            sum(items),
+        )
+        assert own == Naive(
+            int(line["busiest_rank"]),
+            int(line["largest_load"]),
+            float(line["mean_load"]),
+            int(line["bound"]),
+            int(line["idle_producers"]),
+        )
+        times = own.largest / own.mean if own.mean else 1
+        assert float(line["encode_imbalance"]) == pytest.approx(times)
+
+
+def test_charts_are_to_scale() -> None:
+    """The bars of a chart have one scale, and are the loads, imbalances and idle producers of the input."""
+    data = document(3, 12)
+    load, imbalance, idle = bars(batches_svg.render(made(data)))
+    own = [naive(batch) for batch in data["micro_batches"]]
+    wanted = [
+        (load, [one.largest for one in own]),
+        (imbalance, [one.largest / one.mean if one.mean else 1 for one in own]),
+        (idle, [one.idle for one in own]),
+    ]
+    for drawn, values in wanted:
+        tallest = max(height for height, _ in drawn)
+        assert [height / tallest for height, _ in drawn] == pytest.approx(
+            [value / max(values) for value in values], abs=1e-3
+        )
+    assert load[5][1] == (
+        f"micro-batch 5: rank {own[5].rank} encodes {own[5].largest:,} rows, mean {own[5].mean:,.1f}, "
+        f"bound {own[5].bound:,}"
+    )
+
+
+def test_many_columns_fold_to_the_worst() -> None:
+    """Of 300 micro-batches each column is the worst of three, and the worst of all is drawn."""
+    data = document(4, 300)
+    load = bars(batches_svg.render(made(data, only="lpt")))[0]
+    assert len(load) == 100 <= MOST_COLUMNS
+    assert "Each bar is the worst of 3 micro-batches." in batches_html.render(made(data))
+
+
+def test_worst_have_pages_of_their_own() -> None:
+    """Links lead to the micro-batches furthest above the mean, in the same file, and back."""
+    data = document(5, 10)
+    found = made(data)
+    page = batches_html.render(found)
+    own = [naive(batch) for batch in data["micro_batches"]]
+    order = sorted(range(10), key=lambda at: (own[at].mean - own[at].largest, at))[: batches_html.WORST]
+    checked = parsed(page)
+    links = [attributes["href"] for tag, attributes in checked.tags if tag == "a"]
+    assert links == [f"#micro-batch-{at}" for at in order] + ["#worst"] * len(order)
+    ids = [attributes["id"] for _, attributes in checked.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {f"micro-batch-{at}-matrix" for at in order} < set(ids)
+    assert {"script", "link", "img", "iframe"}.isdisjoint(tag for tag, _ in checked.tags)
+    for at in order:
+        assert f"rank {own[at].rank} encodes {own[at].largest / own[at].mean:.2f} times the mean" in page
+
+
+def test_verdict_adds_up() -> None:
+    """The first line is the sum of busiest loads over the sum of means, and names the worst micro-batch."""
+    data = document(6, 7)
+    own = [naive(batch) for batch in data["micro_batches"]]
+    times = sum(one.largest for one in own) / sum(one.mean for one in own)
+    worst = max(range(7), key=lambda at: own[at].largest - own[at].mean)
+    first = batches_text.render(made(data), Screen()).split("\n", 1)[0]
+    assert f"encode {times:.2f} times the mean" in first
+    assert f"micro-batch {worst}: rank {own[worst].rank} with {own[worst].largest:,} rows" in first
+    assert f"up to {max(one.idle for one in own)} producers encode nothing" in first
+
+
+def test_names_are_escaped() -> None:
+    """A file name is text on the page."""
+    page = batches_html.render(made(document(7, 2), name="<b>&.json"))
+    assert (
+        "<title>&lt;b&gt;&amp;.json: feature exchange of 2 micro-batches on dp=2,cp=2,tp=2,sp</title>" in page
+    )
+
+
+def test_pages_of_thousands_of_ranks_are_bounded() -> None:
+    """A page of 8,192 ranks and many micro-batches can be mailed."""
+    items = [
+        {"item_id": at, "batch_index": at, "decoder_token_start": 8, "output_rows": 900} for at in range(8)
+    ]
+    one = {"sequence": {"length": 32768}, "items": items}
+    mesh = parse_mesh("dp=64,cp=16,tp=8,sp")
+    page = batches_html.render(statistics(mesh, load_micro_batches({"micro_batches": [one] * 5}), only="lpt"))
+    assert len(page) < 4_000_000
+    assert len(re.findall('<section aria-labelledby="micro-batch-[0-9]+"', page)) == batches_html.WORST
