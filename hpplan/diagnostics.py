@@ -131,6 +131,15 @@ class Diagnostic:
         return self.severity or self.code.severity
 
 
+def by_level(findings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Diagnostic]]:
+    """Return the errors, and the others, each in their order."""
+    errors: list[Diagnostic] = []
+    others: list[Diagnostic] = []
+    for finding in findings:
+        (errors if finding.level == "error" else others).append(finding)
+    return errors, others
+
+
 def as_errors(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return findings with the warnings among them as errors."""
     return [replace(item, severity="error") if item.level == "warning" else item for item in findings]

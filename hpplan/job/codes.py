@@ -10,7 +10,6 @@ WRONG_ROW = _FILE.code("HP511", "wrong-row", "error")
 WRONG_ORDER = _FILE.code("HP512", "wrong-order", "error")
 WRONG_POSITION = _FILE.code("HP513", "wrong-position", "error")
 WRONG_GRADIENT = _FILE.code("HP514", "wrong-gradient", "error")
-
 WRONG_INPUT = _FILE.code("HP515", "wrong-input", "error")
 
 CODES = _FILE.codes()

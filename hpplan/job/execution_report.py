@@ -61,7 +61,7 @@ OF_RANK = Answer(
 )
 MISMATCH = Answer(
     None,
-    Field("code", TEXT, "HP511 to HP514; `hpplan explain` tells more."),
+    Field("code", TEXT, "HP511 to HP515; `hpplan explain` tells more."),
     Field("rank", count(0), "Global rank that holds it."),
     Field("item_id", count(-1), "The item; -1 where a text token is wrong."),
     Field("row", count(-1), "The row of the item; -1 where a text token is wrong."),

@@ -292,8 +292,8 @@ def _check_pools(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
                     )
                     return
         if given:
-            listed = [{"buckets": batch.buckets or ()} for batch in batches]
-            yield from check_buckets_of(listed, places, [batch.place for batch in batches])
+            buckets = [{"buckets": batch.buckets or ()} for batch in batches]
+            yield from check_buckets_of(buckets, places, [batch.place for batch in batches])
 
 
 def check_fitted(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diagnostic]:
@@ -306,9 +306,11 @@ def check_fitted(mesh: Mesh, workload: Workload, fitted: Fit) -> Iterator[Diagno
 
 def _check_inputs(mesh: Mesh, workload: Workload) -> Iterator[Diagnostic]:
     """Yield a warning where replicas share the encoder work and an item does not say what goes to whom."""
+    if mesh.pool == 1:
+        return
     items = [item for batch in workload.batches for item in batch.items]
     silent = [item for item in items if item.input_rows is None]
-    if mesh.pool > 1 and silent:
+    if silent:
         number = next(at for at, batch in enumerate(workload.batches) if silent[0] in batch.items)
         batch = workload.batches[number]
         yield Diagnostic(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from hpplan.diagnostics import Diagnostic, Place
+from hpplan.diagnostics import Diagnostic, Place, by_level
 from hpplan.errors import InvalidInput
 from hpplan.routing.fit import check_fit, parent_batches
 from hpplan.routing.mesh import mesh_from_data
@@ -42,10 +42,7 @@ def routes_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> Routin
     and compared with what the document says: nothing that could make ranks
     disagree gets past. Raises InvalidInput.
     """
-    warnings: list[Diagnostic] = []
-    problems: list[Diagnostic] = []
-    for finding in check_routes_shape(data, place):
-        (problems if finding.level == "error" else warnings).append(finding)
+    problems, warnings = by_level(check_routes_shape(data, place))
     if problems:
         raise InvalidInput(problems)
     mesh = mesh_from_data(data["mesh"], place.at("mesh"))
@@ -77,8 +74,8 @@ def routes_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> Routin
         )
     traffic = data.get("traffic")
     if traffic is not None and not problems:
-        for finding in check_sums(traffic, table, place.at("traffic")):
-            (problems if finding.level == "error" else warnings).append(finding)
+        problems, others = by_level(check_sums(traffic, table, place.at("traffic")))
+        warnings += others
     if problems:
         raise InvalidInput([*problems, *warnings])
     return replace(table, warnings=(*table.warnings, *warnings))

@@ -10,13 +10,15 @@ from hpplan.workload.families import FAMILIES, family_named
 from hpplan.workload.families.base import Family
 from hpplan.workload.feature import Feature
 from hpplan.workload.mismatch import MismatchError
-from hpplan.workload.placeholders import match, placeholder_runs
-from hpplan.workload.samples import SampleItem
+from hpplan.workload.placeholders import groups, match, placeholder_runs
+from hpplan.workload.samples import Splitting, items_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from hpplan.workload.families.base import Kind
+    from hpplan.workload.feature import Span
+    from hpplan.workload.samples import SampleItem
 
 
 class BatchItems(NamedTuple):
@@ -63,11 +65,15 @@ def items_from_batch(
     slices: list[slice] = []
     kinds: list[Kind] = []
     shapes: list[tuple[int, ...]] = []
-    for kind, placeholder in _placeholders(known):
-        own = [feature for feature in features if kind in {feature.kind, None}]
+    try:
+        by_placeholder = groups(known, features)
+    except ValueError as error:
+        raise UnusableRequest(f"{error}; a batch has the one or the other") from None
+    splitting = None if split_videos is False else Splitting(None if split_videos is True else split_videos)
+    for _, placeholder, own in by_placeholder:
         read = 0
         for row, feature, spans in _matched(rows, mask, own, placeholder):
-            for part in _parts(known, feature, spans, split_videos):
+            for part in _parts(known, feature, spans, splitting):
                 found.append(_item(len(found), row, part, sample_ids))
                 slices.append(slice(read, read + (part.input_rows or 0)))
                 kinds.append(feature.kind)
@@ -77,18 +83,12 @@ def items_from_batch(
 
 
 def _parts(
-    family: Family, feature: Feature, spans: tuple[tuple[int, int], ...], split: bool | int
+    family: Family, feature: Feature, spans: tuple[Span, ...], splitting: Splitting | None
 ) -> Iterator[SampleItem]:
-    whole = SampleItem(feature.kind, spans, feature.input_rows, feature.grid)
-    if feature.kind != "video" or split is False:
-        yield whole
-        return
-    assert feature.grid is not None
     try:
-        slices = family.slices(feature.runs, feature.grid)
+        yield from items_of(feature, None, spans, family, splitting)
     except ValueError as error:
-        raise UnusableRequest(f"videos cannot be split: {error}") from None
-    yield from whole.split(slices, None if split is True else split)
+        raise UnusableRequest(str(error)) from None
 
 
 def _shape(part: SampleItem) -> tuple[int, ...]:
@@ -131,15 +131,6 @@ def _lists(given: Any, name: str) -> list[list[int]]:  # noqa: ANN401 - a tensor
     return [list(row) for row in rows]
 
 
-def _placeholders(family: Family) -> Iterator[tuple[Kind | None, int]]:
-    """Yield each kind with its placeholder token; None where both kinds have the same."""
-    if family.image_id == family.video_id:
-        yield None, family.image_id
-        return
-    yield "image", family.image_id
-    yield "video", family.video_id
-
-
 def _features(family: Family, grids: Mapping[str, Any]) -> Iterator[Feature]:
     unknown = [name for name in grids if name not in family.grid_fields]
     if unknown:
@@ -154,8 +145,7 @@ def _features(family: Family, grids: Mapping[str, Any]) -> Iterator[Feature]:
                 runs = family.from_grid(field.kind, grid)
             except ValueError as error:
                 raise UnusableRequest(f"{name} {number}: {error}") from None
-            inputs = family.input_rows(field.kind, runs, grid)
-            yield Feature(field.kind, number, runs, f"grid {grid}", (name, number), inputs, grid)
+            yield Feature(field.kind, number, runs, f"grid {grid}", (name, number), grid)
 
 
 def _matched(

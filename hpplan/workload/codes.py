@@ -1,4 +1,4 @@
-"""Codes HP41x to HP43x: what can be wrong with a workload, alone or on a mesh."""
+"""Codes HP41x to HP44x: what can be wrong with a workload, alone or on a mesh."""
 
 from __future__ import annotations
 

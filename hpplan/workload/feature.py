@@ -23,8 +23,6 @@ class Feature(NamedTuple):
     runs: Runs
     what: str
     path: tuple[str | int, ...]
-    input_rows: int | None = None
-    """Rows of the encoder's inputs; None where that is not known."""
     grid: tuple[int, ...] | None = None
     """As the processor gives it; None where only a size is known."""
 

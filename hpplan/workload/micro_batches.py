@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.schema_reference import SCHEMA_FIELD
 from hpplan.errors import InvalidInput, UnusableArgument
-from hpplan.shapes.findings import kind_of
+from hpplan.shapes.findings import ignored, kind_of
 from hpplan.shapes.shape import Field, Shape, key_order, list_of
 from hpplan.workload.codes import (
     ITEMS_BESIDE_REPLICAS,
@@ -39,6 +39,8 @@ MICRO_BATCHES = Shape(
     ),
     unknown="told",
 )
+
+_unknown = ignored(UNKNOWN_WORKLOAD_FIELD)
 
 MICRO_BATCHES_KEY_ORDER = key_order(MICRO_BATCHES)
 """Where the writer follows the order of fields in such a document."""
@@ -116,5 +118,4 @@ def check_beside(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
                 related=(replace(place.key(FIELD), note="the micro-batches"),),
             )
         elif name not in {FIELD, SCHEMA_FIELD}:
-            message = f"the field `{name}` is not known and is ignored"
-            yield Diagnostic(UNKNOWN_WORKLOAD_FIELD, message, place.key(name))
+            yield _unknown(name, (FIELD,), place.key(name))

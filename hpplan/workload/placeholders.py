@@ -9,6 +9,7 @@ from hpplan.workload.mismatch import MismatchError, left_over
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hpplan.workload.families.base import Family, Kind
     from hpplan.workload.feature import Feature, Span
 
 
@@ -30,6 +31,22 @@ def placeholder_runs(tokens: Sequence[int], placeholder: int) -> list[Span]:
         while end < length and tokens[end] == placeholder:
             end += 1
         runs.append((start, end - start))
+
+
+def groups(family: Family, features: Sequence[Feature]) -> list[tuple[Kind, int, list[Feature]]]:
+    """Return (kind, placeholder, features) for each placeholder token of a family.
+
+    Raises ValueError where images and videos have the same one, and there are both.
+    """
+    if family.image_id == family.video_id:
+        if len({feature.kind for feature in features}) > 1:
+            raise ValueError(
+                f"images and videos of {family.name} have the same placeholder, {family.image_id}, "
+                "so their order in the text cannot be told"
+            )
+        return [("image", family.image_id, list(features))]
+    kinds: list[tuple[Kind, int]] = [("image", family.image_id), ("video", family.video_id)]
+    return [(kind, token, [one for one in features if one.kind == kind]) for kind, token in kinds]
 
 
 def match(

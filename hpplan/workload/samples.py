@@ -11,6 +11,7 @@ from hpplan.wording import plural
 from hpplan.workload.features import Findings, features_of
 from hpplan.workload.mismatch import MismatchError
 from hpplan.workload.placeholders import (
+    groups,
     match,
     place_by_sizes,
     placeholder_runs,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from hpplan.diagnostics import Place
     from hpplan.documents.json_text.samples import SampleData
-    from hpplan.workload.families.base import Family, Kind
+    from hpplan.workload.families.base import Family, Kind, Size
     from hpplan.workload.feature import Feature, Span
     from hpplan.workload.features import Sized
 
@@ -121,19 +122,31 @@ def _items(
     findings: Findings,
 ) -> Iterator[SampleItem]:
     for (feature, size), own in zip(sized, spans, strict=True):
-        given = feature.grid or size
-        item = SampleItem(
-            feature.kind, own, family.input_rows(feature.kind, feature.runs, given), feature.grid
-        )
-        if splitting is None or feature.kind != "video":
-            yield item
-            continue
         try:
-            slices = family.slices(feature.runs, given)
-        except ValueError as error:
-            findings.unusable(f"videos cannot be split: {error}", *feature.path)
-            continue
-        yield from item.split(slices, splitting.most_rows)
+            yield from items_of(feature, size, own, family, splitting)
+        except ValueError as error:  # noqa: PERF203 - each video has a finding of its own
+            findings.unusable(str(error), *feature.path)
+
+
+def items_of(
+    feature: Feature, size: Size | None, spans: tuple[Span, ...], family: Family, splitting: Splitting | None
+) -> Iterator[SampleItem]:
+    """Yield an image or video as an item, or as the items that it is split into; it has a grid or a size.
+
+    Raises ValueError for a video that the family's encoder is not known to keep apart.
+    """
+    given = feature.grid or size
+    assert given is not None
+    inputs = family.input_rows(feature.kind, feature.runs, given)
+    item = SampleItem(feature.kind, spans, inputs, feature.grid)
+    if splitting is None or feature.kind != "video":
+        yield item
+        return
+    try:
+        slices = family.slices(feature.runs, given)
+    except ValueError as error:
+        raise ValueError(f"videos cannot be split: {error}") from None
+    yield from item.split(slices, splitting.most_rows)
 
 
 def _tokens(sample: SampleData, findings: Findings) -> list[int] | None:
@@ -185,22 +198,13 @@ def _spans(
     tokens: Sequence[int], features: Sequence[Feature], family: Family, findings: Findings
 ) -> list[tuple[Span, ...]]:
     """Return the spans of each image, found by its placeholders."""
-    if family.image_id == family.video_id:
-        if len({feature.kind for feature in features}) > 1:
-            findings.malformed(
-                f"images and videos of {family.name} have the same placeholder, {family.image_id}, "
-                "so their order in the text cannot be told",
-                hint="give their sizes and `text_tokens` instead of `input_ids`",
-            )
-            return []
-        groups = [("image", family.image_id, features)]
-    else:
-        groups = [
-            (kind, placeholder, [feature for feature in features if feature.kind == kind])
-            for kind, placeholder in (("image", family.image_id), ("video", family.video_id))
-        ]
+    try:
+        by_placeholder = groups(family, features)
+    except ValueError as error:
+        findings.malformed(str(error), hint="give their sizes and `text_tokens` instead of `input_ids`")
+        return []
     found: list[tuple[Span, ...]] = []
-    for kind, placeholder, own in groups:
+    for kind, placeholder, own in by_placeholder:
         if placeholder < 0:
             if own:
                 none = family.image_id < 0 and family.video_id < 0

@@ -85,7 +85,7 @@ ITEM = Shape(
     ),
     Field(
         "input_rows",
-        told(count(1), greater_than_equal=_below_one),
+        _ROWS,
         "Rows of the item's inputs, as patches of pixels, which travel where replicas share encoder work.",
     ),
     Field("sample", one_of(TEXT, count(0), belongs="a name or a number"), "The sample that it is of."),
@@ -151,39 +151,37 @@ REPLICA = Shape(
     *BATCH_FIELDS[1:],
     unknown="told",
 )
+
+
+def _left_out(name: str, schema: CoreSchema, about: str, default: str | int) -> Field:
+    """Return a field of a workload's head that is not written where it has its default."""
+
+    def get(workload: object) -> str | int | None:
+        value: str | int = getattr(workload, name)
+        return None if value == default else value
+
+    return Field(name, schema, about, default=default, get=get)
+
+
 HEAD_FIELDS = (
     Field("feature_width", count(1), "Columns of a feature row.", default=1),
     Field("dtype", _name(tuple(DTYPES), UNKNOWN_DTYPE), "Of the features.", default="bfloat16"),
     Field("payloads", count(1), "Tensors that travel on the same routes.", default=1),
     Field("encoder_cp_size", count(1), "Ranks that encode one bucket together.", default=1),
-    Field(
+    _left_out(
         "encoder_output",
         literal(OUTPUTS),
         "Who has the rows of a bucket that several ranks encode: the first of them, or each its share.",
-        default="leader",
-        get=lambda workload: None if workload.encoder_output == "leader" else workload.encoder_output,
+        "leader",
     ),
-    Field(
+    _left_out(
         "encoder_pool",
         one_of(count(1), literal(["all"]), belongs="a whole number from 1 on, or `all`"),
         "Replicas, one after the other, whose ranks share the encoder work; or `all` of them.",
-        default=1,
-        get=lambda workload: None if workload.encoder_pool == 1 else workload.encoder_pool,
+        1,
     ),
-    Field(
-        "input_width",
-        count(1),
-        "Columns of a row of inputs.",
-        default=1,
-        get=lambda workload: None if workload.input_width == 1 else workload.input_width,
-    ),
-    Field(
-        "input_dtype",
-        _name(tuple(DTYPES), UNKNOWN_DTYPE),
-        "Of the inputs.",
-        default="bfloat16",
-        get=lambda workload: None if workload.input_dtype == "bfloat16" else workload.input_dtype,
-    ),
+    _left_out("input_width", count(1), "Columns of a row of inputs.", 1),
+    _left_out("input_dtype", _name(tuple(DTYPES), UNKNOWN_DTYPE), "Of the inputs.", "bfloat16"),
 )
 """What a workload says of all its features; attributes of `Workload`."""
 

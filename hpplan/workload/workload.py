@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.diagnostics import Diagnostic, Place
+from hpplan.diagnostics import Diagnostic, Place, by_level
 from hpplan.errors import InvalidInput
 from hpplan.shapes.shape import values, written
 from hpplan.workload.checks import check_batch, check_documents
@@ -198,10 +198,7 @@ def load_workload(data: Mapping[str, Any], place: Place = _NOWHERE) -> Workload:
 def read_workload(data: Mapping[str, Any], place: Place) -> Reading:
     """Read a workload as far as it is in order; see `load_workload`."""
     data = _with_text_keys(data)
-    warnings: list[Diagnostic] = []
-    faults: list[Diagnostic] = []
-    for finding in check_workload_shape(data, place):
-        (faults if finding.level == "error" else warnings).append(finding)
+    faults, warnings = by_level(check_workload_shape(data, place))
     if not isinstance(data, dict):
         return Reading(None, faults)
     misplaced = list(_check_where_items_are(data, place))

@@ -116,6 +116,11 @@ def test_no_images_at_all() -> None:
             "1 image or video of the batch, from image 0 on",
         ),
         (("qwen3_vl", [[T]], {"attention_mask": [[1, 1]]}), "attention_mask has another shape"),
+        (
+            # Were images taken first, the video's tokens would pass for the image's.
+            ("internvl", [[151667] * 512], {"num_patches": [1], "num_frames": [1]}),
+            "images and videos of internvl have the same placeholder, 151667",
+        ),
         (("qwen3_vl", [[T]], {"sample_ids": []}), "there are 0 sample_ids for 1 batch row"),
     ],
 )

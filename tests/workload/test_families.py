@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hpplan.workload.families import FAMILIES, family_named
-from hpplan.workload.families.base import Size, frame_time, padded_frames
+from hpplan.workload.families.base import Size, frame_time, temporal_steps
 from hpplan.workload.families.custom import Custom
 from hpplan.workload.families.internvl import InternVL
 from hpplan.workload.families.kimi_k25 import KimiK25
@@ -76,8 +76,8 @@ def test_kimi_refuses_what_has_no_positions() -> None:
 
 def test_frames_fill_temporal_patches() -> None:
     """The last frame is repeated until the last temporal patch is full: 17 frames, 4 each, are 20."""
-    assert padded_frames(17, 4) == 20
-    assert padded_frames(16, 4) == 16
+    assert temporal_steps(17, 4) == 5
+    assert temporal_steps(16, 4) == 4
     # 56 x 56 grows to 336 x 336, the least area of a frame: 12 x 12 rows on each of 20 / 4 steps.
     assert Qwen2VL(temporal_patch=4).from_size("video", Size(56, 56, frames=17)) == (5 * 12 * 12,)
     assert Qwen2VL().from_size("video", Size(640, 360, frames=17)) == (9 * 23 * 13,)

@@ -42,6 +42,9 @@ def details(summary: str, body: str) -> str:
     return f"<details><summary>{summary}</summary>\n{body}</details>"
 
 
+_WORDS = ' class="words"'
+
+
 def table(
     label: str,
     heads: Sequence[str],
@@ -75,6 +78,3 @@ def table(
     said = f"<caption>{caption}</caption>" if caption else ""
     whole = f"<thead><tr>{head}</tr></thead><tbody>\n{''.join(body)}</tbody>"
     return scroll(label, f"<table{mark}>{said}{whole}</table>")
-
-
-_WORDS = ' class="words"'

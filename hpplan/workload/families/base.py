@@ -35,6 +35,10 @@ class Size(NamedTuple):
         return f"{self.width}x{self.height}" + (f", {self.frames} frames" if self.frames > 1 else "")
 
 
+THW = ("t", "h", "w")
+"""Axes of a grid: temporal patches, then patches of a frame."""
+
+
 class GridField(NamedTuple):
     """A field of a sample that lists one entry of whole numbers for each image or video."""
 
@@ -140,13 +144,13 @@ def frame_time(size: Size, frame: int) -> float:
     return round(frame * (size.source_frames - 1) / (size.frames - 1)) / size.fps
 
 
-def padded_frames(frames: int, temporal_patch: int) -> int:
-    """Return the frames of a video after its last one is repeated to fill the last temporal patch.
+def temporal_steps(frames: int, temporal_patch: int) -> int:
+    """Return the temporal patches of a video, whose last frame is repeated to fill the last of them.
 
-    >>> padded_frames(17, 4)
-    20
+    >>> temporal_steps(17, 4)
+    5
     """
-    return -(-frames // temporal_patch) * temporal_patch
+    return -(-frames // temporal_patch)
 
 
 def merged_rows(height: int, width: int, merge_size: int) -> int:

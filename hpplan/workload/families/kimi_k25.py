@@ -6,12 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from hpplan.workload.families.base import Family, GridField, Kind, Runs, Size, merged_rows
+from hpplan.workload.families.base import (
+    THW,
+    Family,
+    GridField,
+    Kind,
+    Runs,
+    Size,
+    merged_rows,
+    temporal_steps,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_THW = ("t", "h", "w")
 
 
 @dataclass(frozen=True)
@@ -28,8 +35,8 @@ class KimiK25(Family):
     name: ClassVar[str] = "kimi_k25"
     summary: ClassVar[str] = "h*w/4 rows of 14-pixel patches; a video is one run per chunk of four frames"
     grid_fields: ClassVar[Mapping[str, GridField]] = {
-        "image_grid_thw": GridField("image", _THW),
-        "video_grid_thw": GridField("video", _THW),
+        "image_grid_thw": GridField("image", THW),
+        "video_grid_thw": GridField("video", THW),
     }
 
     image_id: int = 163605
@@ -63,7 +70,7 @@ class KimiK25(Family):
         step = self.patch_size * self.merge_size
         sides = (min(max(1, int(side * scale)), longest) for side in (size.height, size.width))
         height, width = (-(-side // step) for side in sides)
-        chunks = -(-size.frames // self.temporal_patch) if kind == "video" else 1
+        chunks = temporal_steps(size.frames, self.temporal_patch) if kind == "video" else 1
         return (height * width,) * chunks
 
     @property

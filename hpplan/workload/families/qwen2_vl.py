@@ -5,13 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from hpplan.workload.families.base import Family, GridField, Kind, Runs, Size, merged_rows, padded_frames
+from hpplan.workload.families.base import (
+    THW,
+    Family,
+    GridField,
+    Kind,
+    Runs,
+    Size,
+    merged_rows,
+    temporal_steps,
+)
 from hpplan.workload.families.resize import smart_resize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-THW = ("t", "h", "w")
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Qwen2VL(Family):
 
     def from_size(self, kind: Kind, size: Size) -> Runs:
         """Resize as the processor does, and cut into patches."""
-        steps = padded_frames(size.frames, self.temporal_patch) // self.temporal_patch
+        steps = temporal_steps(size.frames, self.temporal_patch)
         height, width = self.resized(kind, size)
         grid = (height // self.patch_size, width // self.patch_size)
         return self.from_grid(kind, (steps, *grid))
@@ -79,8 +86,7 @@ class Qwen2VL(Family):
     def slices(self, runs: Runs, given: tuple[int, ...] | Size) -> int:
         """Count temporal patches: attention stays inside each, as `cu_seqlens` has h x w for each of t."""
         del runs
-        frames = given.frames if isinstance(given, Size) else given[0] * self.temporal_patch
-        return padded_frames(frames, self.temporal_patch) // self.temporal_patch
+        return temporal_steps(given.frames, self.temporal_patch) if isinstance(given, Size) else given[0]
 
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Count `<|vision_start|>` (151652) before and `<|vision_end|>` (151653) after."""
