@@ -104,8 +104,10 @@ def command(output: Output, /, path: str, **options: Any) -> None:  # noqa: ANN4
     routing = RouteOptions(**options)
     inputs = (path, routing.workload_file)
     refuse_overwriting([asked.output_file], inputs)
-    given = read_route_input(output, path, routing, several=True)
+    given = read_route_input(output, path, routing, preview=True)
     note_warnings(output, given.warnings)
+    if given.note:
+        output.note(given.note)
     _check_links(links, chosen, asked, several=bool(given.micro_batches))
     screen = output.screen(asked.output_file)
     name = "standard input" if path == "-" else path
@@ -172,8 +174,6 @@ def _view(
     from hpplan.routing.assignment.base import LOAD_FACTOR
 
     table = given.table or routing.plan(given.mesh, given.workload, links.ranks_per_node)
-    if given.note:
-        output.note(given.note)
     policy = routing.assign or DEFAULT_POLICY
     assigned = given.table is None and any(batch.buckets is None for batch in table.workload.batches)
     view = RouteView(

@@ -31,18 +31,18 @@ class RouteInput:
     micro_batches: tuple[Workload, ...] = ()
     """Where there are several and none was picked; `workload` is the first of them then."""
     note: str = ""
-    """What became of --assign, where the one workload has buckets."""
+    """What became of buckets, or of --assign where the one workload has some."""
     warnings: tuple[Diagnostic, ...] = ()
     """In what --mesh contradicts the plan."""
 
 
 def read_route_input(
-    output: Output, path: str, options: RouteOptions, *, several: bool = False
+    output: Output, path: str, options: RouteOptions, *, preview: bool = False
 ) -> RouteInput:
     """Read INPUT: a workload, a plan with `feature_exchange`, or a routing table.
 
-    With `several` the workloads of many micro-batches are read as they are;
-    otherwise one of them has to be picked.
+    For a `preview` the workloads of many micro-batches are read as they are, where otherwise one of them
+    has to be picked, and buckets that were filled for another mesh than that of --mesh are filled anew.
 
     Raises InvalidInput, UnusableRequest, or a usage error that says what to type.
     """
@@ -63,7 +63,7 @@ def read_route_input(
     settings = output.configurations.settings(path)
     if kind == "plan":
         output.configurations.check([path])
-        given = _of_plan(output, path, document, options.over(settings), several=several)
+        given = _of_plan(output, path, document, options.over(settings), preview=preview)
         warnings = () if options.mesh_text is None else _of_another_mesh(document, given.mesh)
         return replace(given, warnings=warnings)
     if options.workload_file is not None:
@@ -73,7 +73,7 @@ def read_route_input(
         raise click.UsageError(
             f"a workload does not say on which mesh it runs; add {MESH_EXAMPLE} with the sizes of the job"
         )
-    return _read(output, document, options, (document.data, document.place), several=several)
+    return _read(output, document, options, (document.data, document.place), preview=preview)
 
 
 def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTable:
@@ -84,7 +84,7 @@ def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTabl
 
 def routes_of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> RoutingTable:
     """Plan the routes of a plan's workload."""
-    given = _of_plan(output, path, document, options, several=False)
+    given = _of_plan(output, path, document, options, preview=False)
     if given.note:
         output.note(given.note)
     return options.plan(given.mesh, given.workload)
@@ -95,7 +95,7 @@ def _command() -> str | None:
 
 
 def _of_plan(
-    output: Output, path: str, document: Document, options: RouteOptions, *, several: bool
+    output: Output, path: str, document: Document, options: RouteOptions, *, preview: bool
 ) -> RouteInput:
     from hpplan.api.routes import exchange_of_plan
 
@@ -104,7 +104,7 @@ def _of_plan(
         exchange = exchange_of_plan(document, f"type `hpplan {_command()} {path} --workload FILE`")
     if options.mesh_text is None and "parallel_dims" not in document.data:
         raise click.UsageError(f"the plan has no parallel_dims to take the mesh from; add {MESH_EXAMPLE}")
-    return _read(output, document, options, exchange, several=several)
+    return _read(output, document, options, exchange, preview=preview)
 
 
 def _read(
@@ -113,7 +113,7 @@ def _read(
     options: RouteOptions,
     exchange: tuple[Any, Place] | None,
     *,
-    several: bool,
+    preview: bool,
 ) -> RouteInput:
     """Read mesh and workloads, those of `exchange` or of a file, and report what is wrong with either."""
     from hpplan.api.routes import mesh_of_plan
@@ -142,15 +142,34 @@ def _read(
         workload.with_sequence(cp_layout=options.cp_layout, pad=options.pad or None).with_pool(options.pool)
         for workload in workloads
     )
-    if several and len(workloads) > 1:
-        return RouteInput(mesh, workloads[0], micro_batches=workloads)
+    note = ""
+    if preview and options.mesh_text is not None:
+        workloads, note = _refilled(workloads, mesh, options)
+    if preview and len(workloads) > 1:
+        return RouteInput(mesh, workloads[0], micro_batches=workloads, note=note)
     if len(workloads) > 1:
         raise click.UsageError(
             f"the input has {len(workloads)} micro-batches; "
             f"pick one with --micro-batch K, from 0 to {len(workloads) - 1}"
         )
-    workload, note = _assignable(workloads[0], options, picked=picked)
-    return RouteInput(mesh, workload, note=note)
+    workload, beside = _assignable(workloads[0], options, picked=picked)
+    return RouteInput(mesh, workload, note=note or beside)
+
+
+def _refilled(
+    workloads: tuple[Workload, ...], mesh: Mesh, options: RouteOptions
+) -> tuple[tuple[Workload, ...], str]:
+    """Return workloads without buckets where those are for another number of producers, and say so."""
+    from hpplan.routing.assignment import DEFAULT_POLICY
+    from hpplan.routing.fit import as_many_buckets
+    from hpplan.routing.statistics import without_buckets
+
+    if all(as_many_buckets(mesh, workload) for workload in workloads):
+        return workloads, ""
+    return tuple(map(without_buckets, workloads)), (
+        f"Note: the buckets in {workloads[0].place.document} are for another mesh than {mesh}; "
+        f"--assign {options.assign or DEFAULT_POLICY} fills them anew."
+    )
 
 
 def _of_another_mesh(document: Document, mesh: Mesh) -> tuple[Diagnostic, ...]:

@@ -244,6 +244,14 @@ def check_fit(mesh: Mesh, workload: Workload, broken: frozenset[str] = frozenset
         yield from _check_batches(mesh, workload, count_buckets="encoder_cp_size" not in broken)
 
 
+def as_many_buckets(mesh: Mesh, workload: Workload) -> bool:
+    """Whether the buckets that a workload lists, if any, are as many as the mesh has producers."""
+    mesh = mesh.pooled(workload.encoder_pool)
+    several = workload.per_replica and mesh.dp % mesh.pool == 0
+    of_parents = _by_parent(mesh, workload.batches) if several else [workload.batches]
+    return not any(True for batches in of_parents for _ in _check_buckets(mesh, workload, batches))
+
+
 def _check_batches(mesh: Mesh, workload: Workload, *, count_buckets: bool) -> Iterator[Diagnostic]:
     """Yield what is wrong with buckets and destinations of batches that are as many as the mesh wants."""
     if workload.encoder_pool != 1:

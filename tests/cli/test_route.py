@@ -277,7 +277,6 @@ REFUSALS: list[tuple[list[str], int, str]] = [
     (["plan.yaml"], 1, "HP435"),
     (["batch.yaml", *MESH, "--workload", "batch.yaml"], 2, "is a workload itself"),
     (["batch.yaml", "--mesh", "cp=2,xp=2"], 2, "--mesh:1:6: HP402 error: `xp` is no axis"),
-    (["batch.yaml", "--mesh", "cp=2,tp=4"], 1, "batch.yaml:7:10: HP422"),
     (
         ["batch.yaml", *MESH, "--assign", "best"],
         2,

@@ -177,6 +177,29 @@ def test_pages_by_name(hpplan: Runner, one: str, tmp_path: Path) -> None:
         assert hpplan("route", one, *MESH, "--format", name.split(".")[1]).stdout == text
 
 
+@pytest.mark.parametrize("mesh", ["cp=2,tp=4", "dp=2,cp=2", "tp=1", "cp=4,tp=4,sp"])
+def test_meshes_that_buckets_were_not_filled_for(hpplan: Runner, one: str, many: str, mesh: str) -> None:
+    """Buckets of another mesh are a dead end: the same items are assigned anew, and a note says so."""
+    note = f"are for another mesh than {mesh}; --assign lpt fills them anew"
+    result = hpplan("route", one, "--mesh", mesh, "--format", "json")
+    assert (result.status, note in result.stderr) == (0, True)
+    buckets = json.loads(result.stdout)["parents"][0]["buckets"]
+    producers = {"cp=2,tp=4": 8, "dp=2,cp=2": 2, "tp=1": 1, "cp=4,tp=4,sp": 16}[mesh]
+    # By lpt the larger item goes to the first producer, the other to the next.
+    wanted = [[0, 1]] if producers == 1 else [[0], [1], *[[]] * (producers - 2)]
+    assert buckets == wanted
+    result = hpplan("route", many, "--mesh", mesh, "--format", "json")
+    assert (result.status, note in result.stderr) == (0, True)
+    assert set(json.loads(result.stdout)["policies"]) == {"lpt", "round-robin", "contiguous", "local"}
+
+
+def test_buckets_of_another_mesh_are_not_run(hpplan: Runner, one: str) -> None:
+    """What runs is what the input says: another mesh is refused there, as by `hpplan validate`."""
+    result = hpplan("exec", one, "--mesh", "cp=2", "--launch", "2")
+    assert (result.status, "HP422" in result.stderr) == (1, True)
+    assert "Note:" not in hpplan("route", one, *MESH).stderr
+
+
 @pytest.mark.parametrize("name", ["many.html", "many.svg", "many.csv", "many.yaml"])
 def test_pages_of_many_by_name(hpplan: Runner, many: str, tmp_path: Path, name: str) -> None:
     """A format that shows one micro-batch shows many, and the file's name says which format."""
