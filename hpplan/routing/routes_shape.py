@@ -87,6 +87,11 @@ ROUTES = Shape(
         "Sums, for people. `producer_load` is the busiest producer of all parents, the bound of its own "
         "parent, whose items cannot move to another, and the mean over the producers of all parents.",
     ),
+    Field(
+        "verdict",
+        mapping_of(ANYTHING),
+        "For people: the busiest producer against the mean, what moves, and the change that helps most.",
+    ),
     unknown="told",
 )
 KEY_ORDER = key_order(ROUTES)

@@ -14,8 +14,9 @@ from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_shape import GRANULARITY
 from hpplan.routing.traffic import LINK_FIELD, Traffic
 from hpplan.routing.traffic_warnings import folded
+from hpplan.routing.verdict import WORTH
 from hpplan.shapes.answer import AMOUNT, Answer
-from hpplan.shapes.shape import FLAG, TEXTS, Field, count, list_of, literal, mapping_of
+from hpplan.shapes.shape import FLAG, TEXT, TEXTS, Field, count, list_of, literal, mapping_of, or_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,6 +145,28 @@ _MEASURED = Answer(
     ),
     optional=tuple(one.name for one in MEASURES if one.needs_link or one.of_pools),
 )
+VERDICT = Answer(
+    None,
+    Field("times_mean", AMOUNT, "The largest loads, added up, over the means, added up."),
+    Field("worst", count(0), "The micro-batch in which the busiest is furthest above the mean."),
+    Field("rank", count(0), "Global rank of the busiest producer of that one."),
+    Field("idle", count(0), "Producers that encode nothing, at worst."),
+    Field("bytes_leaving", AMOUNT, "Bytes of features that leave their rank, in the median micro-batch."),
+    Field("seconds", or_null(AMOUNT), "Time of the features in the median, where a link was given."),
+    Field("tried", count(0), "Other ways that were planned."),
+    Field(
+        "change",
+        or_null(
+            Answer(
+                None,
+                Field("option", TEXT, "What to type."),
+                Field("times_mean", AMOUNT, "The largest loads over the means, then."),
+                Field("bytes_leaving", AMOUNT, "In the median micro-batch, then."),
+            )
+        ),
+        "The way whose largest loads are least; null where none is better by a twentieth.",
+    ),
+)
 STATISTICS = Answer(
     None,
     Field(
@@ -162,6 +185,7 @@ STATISTICS = Answer(
     Field("micro_batches", count(1), "Number of micro-batches."),
     Field("cost", literal(COSTS), "What encoding an item is taken to cost."),
     LINK_FIELD,
+    Field("verdict", VERDICT.schema, "About the way that runs where nothing else is asked for."),
     Field(
         "policies",
         mapping_of(_MEASURED),
@@ -243,6 +267,13 @@ class Statistics:
         """What was found of the first way."""
         return next(iter(self.found.values()))
 
+    @property
+    def better(self) -> Found | None:
+        """The way whose largest loads are least, where that is a twentieth less than the first has."""
+        best = min(self.found.values(), key=lambda one: one.largest)
+        least = self.first.largest
+        return best if best.largest < least and best.largest <= WORTH * least else None
+
     @cached_property
     def policies(self) -> dict[str, dict[str, Distribution]]:
         """The distributions, by way and measure."""
@@ -282,7 +313,30 @@ class Statistics:
             for policy, measures in self.policies.items()
         }
         loads = {name: [LOAD.of(load) for load in found.loads] for name, found in self.found.items()}
-        return STATISTICS.of(self, mesh=self.mesh.to_data(), policies=policies, loads=loads)
+        return STATISTICS.of(
+            self, mesh=self.mesh.to_data(), verdict=self._verdict(), policies=policies, loads=loads
+        )
+
+    def _verdict(self) -> dict[str, Any]:
+        first, better = self.first, self.better
+        measured = self.policies[first.way.name]
+        worst = first.worst(1)[0]
+        return VERDICT.of(
+            first,
+            worst=worst,
+            rank=first.loads[worst].rank,
+            idle=int(measured["idle_producers"].worst),
+            bytes_leaving=measured["bytes_leaving"].median,
+            seconds=measured["seconds"].median if "seconds" in measured else None,
+            tried=len(self.found) - 1,
+            change=None
+            if better is None
+            else {
+                "option": better.way.option,
+                "times_mean": better.times_mean,
+                "bytes_leaving": self.policies[better.way.name]["bytes_leaving"].median,
+            },
+        )
 
 
 def distribution(values: Sequence[float]) -> Distribution:

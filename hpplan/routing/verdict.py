@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.errors import InvalidInput
 from hpplan.routing.assignment import DEFAULT_POLICY, POLICIES
@@ -11,9 +12,13 @@ from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.transfers import GRANULARITIES
+from hpplan.shapes.answer import AMOUNT, Answer
+from hpplan.shapes.shape import TEXT, Field, count, one_of, or_null
 from hpplan.workload.layouts import LAYOUTS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.transfers import Granularity
     from hpplan.workload.workload import Item, Workload
@@ -60,10 +65,68 @@ class Verdict(NamedTuple):
     price: Price
     input_bytes: int
     """Bytes of inputs that leave their rank."""
+    seconds: float | None
+    """Of the features, where a link is known."""
     tried: int
     """Changes that were planned."""
     change: Change | None
     """The best of them; None where none helps."""
+
+
+HEAVIEST = Answer(
+    None,
+    Field("item_id", count(0), "The largest item of the busiest producer."),
+    Field("sample", one_of(TEXT, count(0), belongs="a name or a number"), "The sample it is of."),
+    Field("rows", count(1), "Its rows."),
+    optional=("sample",),
+)
+
+
+def _price_of(of: Callable[[Any], Price], name: str, value: object) -> int:
+    amount: int = getattr(of(value), name)
+    return amount
+
+
+def _prices(of: Callable[[Any], Price]) -> Iterator[Field]:
+    """Yield the fields of a price, of what has one."""
+    for name, about in (
+        ("largest_load", "Of the busiest producer, in rows, or in what `--cost` says."),
+        ("busiest_bytes", "Bytes of features and inputs that the busiest rank moves."),
+        ("bytes_leaving", "Bytes of features and inputs that leave their rank, of all ranks."),
+    ):
+        yield Field(name, count(0), about, get=partial(_price_of, of, name))
+
+
+CHANGE = Answer(
+    None,
+    Field("option", TEXT, "What to type."),
+    Field("times_mean", AMOUNT, "The largest load over the mean, then."),
+    *_prices(lambda change: change.price),
+)
+VERDICT = Answer(
+    None,
+    Field("rank", count(0), "Global rank of the busiest producer."),
+    Field("times_mean", AMOUNT, "Its load over the mean of all producers; 1 where nothing is encoded."),
+    Field("producers", count(1), "Producers of the mesh."),
+    Field("idle", count(0), "Producers that encode nothing."),
+    Field(
+        "heaviest",
+        or_null(HEAVIEST),
+        "What sets the largest load; null where nothing is encoded.",
+        get=lambda found: None if found.heaviest is None else HEAVIEST.of(found.heaviest),
+    ),
+    *_prices(lambda found: found.price),
+    Field("input_bytes", count(0), "Bytes of inputs among those that leave their rank."),
+    Field("seconds", or_null(AMOUNT), "Time of the features, where a link was given."),
+    Field("tried", count(0), "Changes that were planned and priced."),
+    Field(
+        "change",
+        or_null(CHANGE),
+        "The change that helps most; null where none does.",
+        get=lambda found: None if found.change is None else CHANGE.of(found.change),
+    ),
+)
+"""What a preview opens with, as data."""
 
 
 def verdict(
@@ -113,6 +176,7 @@ def verdict(
         max(items, key=lambda item: item.rows, default=None),
         price,
         inputs.bytes_leaving if inputs else 0,
+        traffic.seconds,
         tried,
         best,
     )

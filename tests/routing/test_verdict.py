@@ -120,3 +120,33 @@ def test_warnings_of_one_kind_are_folded() -> None:
     view = RouteView(plan_routes(parse_mesh("dp=14,cp=4"), load_workload(data)), "")
     assert [one.code.id for one in view.warnings] == ["HP436", "HP438"]
     assert all(one.message.endswith(" (13 more of the kind)") for one in view.warnings)
+
+
+def test_the_verdict_as_data() -> None:
+    """A script in front of a job reads the same as a person."""
+    items = [
+        {"item_id": at, "batch_index": at, "decoder_token_start": 0, "output_rows": 10, "sample": f"s{at}"}
+        for at in range(4)
+    ]
+    data = {
+        "feature_width": 5,
+        "sequence": {"length": 16},
+        "replicas": [{"items": items}, *[{"items": []}] * 3],
+    }
+    found = RouteView(plan_routes(parse_mesh("dp=4"), load_workload(data)), "lpt").to_data()["verdict"]
+    tried = found.pop("tried")
+    assert tried > 1
+    moved = {"largest_load": 10, "busiest_bytes": 300, "bytes_leaving": 300}
+    assert found == {
+        "rank": 0,
+        "times_mean": 4.0,
+        "producers": 4,
+        "idle": 3,
+        "heaviest": {"item_id": 0, "sample": "s0", "rows": 10},
+        "largest_load": 40,
+        "busiest_bytes": 0,
+        "bytes_leaving": 0,
+        "input_bytes": 0,
+        "seconds": None,
+        "change": {"option": "--pool all", "times_mean": 1.0, **moved},
+    }

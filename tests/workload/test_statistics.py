@@ -253,3 +253,18 @@ def test_replicas_count_each() -> None:
     assert [way.busiest_rows for way in twice.ways] == [way.busiest_rows for way in once.ways]
     nodes = comparison("dp=2,cp=2,tp=2", PAIR, Links(ranks_per_node=2))
     assert [way.rows_between_nodes for way in nodes.ways] == [72, 44, 22]
+
+
+def test_the_verdict_over_many() -> None:
+    """Rows 6, 1, 5 of which round-robin encodes 11 on one rank of two; lpt 6, as the mean."""
+    batches = [workload((0, 6), (8, 1), (16, 5)), workload((0, 2), (4, 2))]
+    buckets = [
+        workload((0, 6), (8, 1), (16, 5), buckets=[[0, 2], [1]]),
+        workload((0, 2), (4, 2), buckets=[[0], [1]]),
+    ]
+    assert statistics(parse_mesh("cp=2"), batches).to_data()["verdict"]["change"] is None
+    found = statistics(parse_mesh("cp=2"), buckets).to_data()["verdict"]
+    # 11 and 2 over 6 and 2.
+    assert (found["times_mean"], found["worst"], found["rank"], found["idle"]) == (13 / 8, 0, 0, 0)
+    assert (found["tried"], found["seconds"]) == (len(POLICIES), None)
+    assert (found["change"]["option"], found["change"]["times_mean"]) == ("--assign lpt", 1.0)

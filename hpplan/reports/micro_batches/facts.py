@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.reports.terminal.quantities import duration, size
-from hpplan.routing.verdict import WORTH
 from hpplan.wording import plural
 
 if TYPE_CHECKING:
@@ -37,13 +36,12 @@ def verdict_of(found: Statistics) -> Facts:
     if found.link is not None:
         seconds = found.policies[one.way.name]["seconds"]
         cost += f"; features in {duration(seconds.median)}, at worst {duration(seconds.worst)}"
-    others = [other for other in found.found.values() if other is not one]
-    best = min(others, key=lambda other: other.largest, default=one)
-    change = f"none of {len(others)} that were planned helps" if others else "none was planned"
-    if best.largest <= WORTH * one.largest and best.largest < one.largest:
-        after = found.policies[best.way.name]["bytes_leaving"]
+    others, better = len(found.found) - 1, found.better
+    change = f"none of {others} that were planned helps" if others else "none was planned"
+    if better is not None:
+        after = found.policies[better.way.name]["bytes_leaving"]
         change = (
-            f"{best.way.option}: {best.times_mean:.2f} times the mean, "
+            f"{better.way.option}: {better.times_mean:.2f} times the mean, "
             f"{size(after.median)} leave their rank in the median micro-batch"
         )
     return [("balance", balance), ("cost", cost), ("change", change)]

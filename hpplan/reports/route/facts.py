@@ -62,8 +62,8 @@ def verdict_of(view: RouteView) -> Facts:
         f"{size(found.price.bytes_leaving)}{inputs} leave their rank; "
         f"the busiest rank moves {size(found.price.busiest_bytes)}"
     )
-    if view.traffic.seconds is not None:
-        cost += f", features in {duration(view.traffic.seconds)}"
+    if found.seconds is not None:
+        cost += f", features in {duration(found.seconds)}"
     change = f"none of {found.tried} that were planned helps" if found.tried else "none was planned"
     if found.change is not None:
         after = found.change.price

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from hpplan.documents.writer import dump_json
 from hpplan.reports.route.rank import rank_data
-from hpplan.routing.routes_writer import routes_to_data
 
 if TYPE_CHECKING:
     from hpplan.reports.route.view import RouteView
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 def render(view: RouteView) -> str:
     """Return the table, as an input of `hpplan exec`."""
-    return dump_json(routes_to_data(view.table, view.link))
+    return dump_json(view.to_data())
 
 
 def render_rank(view: RouteView, rank: int | None) -> str:

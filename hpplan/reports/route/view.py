@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hpplan.routing.assignment.base import LOAD_FACTOR
+from hpplan.routing.routes_writer import routes_to_data
 from hpplan.routing.traffic import Traffic, rows_leaving_blocks
 from hpplan.routing.traffic_warnings import check_traffic, folded
-from hpplan.routing.verdict import verdict
+from hpplan.routing.verdict import VERDICT, verdict
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
@@ -49,11 +50,15 @@ class RouteView:
         """Whether it is balanced, what it costs, and what would help."""
         return verdict(
             self.table,
-            Traffic(self.table, cost=self.cost) if self.cost != "rows" else self.traffic,
+            Traffic(self.table, self.link, cost=self.cost) if self.cost != "rows" else self.traffic,
             self.assigned_by,
             load_factor=self.load_factor,
             ranks_per_node=self.ranks_per_node,
         )
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the table as a document, with the verdict."""
+        return {**routes_to_data(self.table, self.link), "verdict": VERDICT.of(self.verdict)}
 
     @property
     def alike(self) -> bool:

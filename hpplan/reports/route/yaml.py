@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from hpplan.documents.writer import dump_yaml
 from hpplan.reports.route.rank import rank_data
 from hpplan.routing.routes_shape import KEY_ORDER
-from hpplan.routing.routes_writer import routes_to_data
 
 if TYPE_CHECKING:
     from hpplan.reports.route.view import RouteView
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 def render(view: RouteView) -> str:
     """Return the table, as an input of `hpplan exec`."""
-    return dump_yaml(routes_to_data(view.table, view.link), KEY_ORDER)
+    return dump_yaml(view.to_data(), KEY_ORDER)
 
 
 def render_rank(view: RouteView, rank: int | None) -> str:
