@@ -12,7 +12,7 @@ from hpplan.cli.inputs import note_warnings, refuse_overwriting
 from hpplan.cli.names import ROUTE_FORMAT
 from hpplan.cli.options import INPUT, Command, output_option
 from hpplan.cli.route_inputs import read_route_input
-from hpplan.cli.routing_options import NumberOrAll, RouteOptions, routing_options
+from hpplan.cli.routing_options import NumberOrAll, RouteOptions, preview_options
 
 if TYPE_CHECKING:
     from hpplan.cli.output import Output
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hpplan.reports.route.view import RouteView
     from hpplan.reports.terminal.screen import Screen
     from hpplan.routing.comparison import Links
+    from hpplan.routing.meshes import Meshes
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.statistics import Statistics
 
@@ -43,7 +44,7 @@ class _Options(NamedTuple):
 
 @click.command("route", cls=Command, short_help="Compute and preview the feature-exchange routing table.")
 @click.argument("path", type=INPUT, metavar="INPUT")
-@routing_options
+@preview_options
 @click.option(
     "--rank",
     type=NumberOrAll("rank", 0),
@@ -85,14 +86,15 @@ class _Options(NamedTuple):
 )
 @output_option()
 @click.pass_obj
-def command(output: Output, /, path: str, **options: Any) -> None:  # noqa: ANN401 - fields of _Options and RouteOptions
+def command(output: Output, /, path: str, meshes: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - fields of _Options and RouteOptions
     """Preview the exchange of INPUT on a mesh: a workload, a plan with feature_exchange, or a routing table.
 
     A plan's parallel_dims are its mesh; a workload needs --mesh. Warnings go
     to standard error, and do not change the exit status. Of an INPUT with many
     micro-batches, statistics are shown for each assignment policy, or for that of
     --assign, and the worst of them; --micro-batch K routes one of them. --export,
-    --rank and --compare need a single micro-batch.
+    --rank and --compare need a single micro-batch. Several --mesh stand side by
+    side, with buckets filled anew for each.
     """
     from hpplan.reports.route.formats import format_of
 
@@ -101,18 +103,24 @@ def command(output: Output, /, path: str, **options: Any) -> None:  # noqa: ANN4
     if asked.export is not None and asked.format_name is not None:
         raise click.UsageError("--export has a format of its own; leave out --format")
     links = _links(asked)
-    routing = RouteOptions(**options)
+    routing = RouteOptions(next(iter(meshes), None), **options)
     inputs = (path, routing.workload_file)
     refuse_overwriting([asked.output_file], inputs)
     given = read_route_input(output, path, routing, preview=True)
     note_warnings(output, given.warnings)
-    if given.note:
-        output.note(given.note)
-    _check_links(links, chosen, asked, several=bool(given.micro_batches))
+    _check_links(links, chosen, asked, several=_several(given, meshes))
     screen = output.screen(asked.output_file)
     name = "standard input" if path == "-" else path
+    if len(meshes) > 1:
+        _check_shown(asked, "mesh; give one")
+        compared = _meshes(output, given, meshes, routing, links, name)
+        note_warnings(output, compared.warnings)
+        output.write(asked.output_file, chosen.meshes(compared, screen))
+        return
+    if given.note:
+        output.note(given.note)
     if given.micro_batches:
-        _check_statistics(asked)
+        _check_shown(asked, "micro-batch; pick it with --micro-batch K")
         statistics = _statistics(output, given, routing, links, name)
         note_warnings(output, statistics.warnings)
         output.write(asked.output_file, chosen.statistics(statistics, screen))
@@ -192,6 +200,48 @@ def _view(
     return view
 
 
+def _meshes(
+    output: Output,
+    given: RouteInput,
+    specs: tuple[str, ...],
+    routing: RouteOptions,
+    links: Links,
+    name: str,
+) -> Meshes:
+    """Route every micro-batch on every mesh and sum up."""
+    from hpplan.errors import Failures
+    from hpplan.reports.terminal.progress import progress_bar
+    from hpplan.routing.assignment import DEFAULT_POLICY
+    from hpplan.routing.assignment.base import LOAD_FACTOR
+    from hpplan.routing.mesh import parse_mesh
+    from hpplan.routing.meshes import compare_meshes
+
+    routing.check_load_factor()
+    meshes = [given.mesh]
+    failures = Failures()
+    for spec in specs[1:]:
+        with failures:
+            meshes.append(parse_mesh(spec))
+    failures.settle()
+    workloads = given.micro_batches or (given.workload,)
+    policy = routing.assign or DEFAULT_POLICY
+    if given.note or any(batch.buckets is not None for one in workloads for batch in one.batches):
+        output.note(f"Note: buckets in the input are left aside; --assign {policy} fills them for each mesh.")
+    color = output.use_color(sys.stderr)
+    with progress_bar("routing micro-batches", len(workloads) * len(meshes), color=color) as bar:
+        return compare_meshes(
+            meshes,
+            workloads,
+            routing.granularity or "record",
+            policy,
+            link=links.link,
+            cost=routing.cost or "rows",
+            load_factor=routing.load_factor or LOAD_FACTOR,
+            name=name,
+            progress=bar.advance,
+        )
+
+
 def _statistics(
     output: Output, given: RouteInput, routing: RouteOptions, links: Links, name: str
 ) -> Statistics:
@@ -217,8 +267,8 @@ def _statistics(
         )
 
 
-def _check_statistics(asked: _Options) -> None:
-    """Refuse options that show one micro-batch, where there are many."""
+def _check_shown(asked: _Options, what: str) -> None:
+    """Refuse options that show one of what there are several of."""
     shown = {
         "--rank": asked.rank is not None,
         "--export": asked.export is not None,
@@ -226,18 +276,27 @@ def _check_statistics(asked: _Options) -> None:
     }
     for option, is_given in shown.items():
         if is_given:
-            raise click.UsageError(f"{option} shows one micro-batch; pick it with --micro-batch K")
+            raise click.UsageError(f"{option} shows one {what}")
 
 
-def _check_links(links: Links, chosen: RouteFormat, asked: _Options, *, several: bool) -> None:
-    """Refuse options about links and nodes that what is shown does not depend on."""
+def _several(given: RouteInput, meshes: tuple[str, ...]) -> str:
+    if len(meshes) > 1:
+        return "several meshes"
+    return "statistics over micro-batches" if given.micro_batches else ""
+
+
+def _check_links(links: Links, chosen: RouteFormat, asked: _Options, *, several: str) -> None:
+    """Refuse options about links and nodes that what is shown does not depend on.
+
+    `several` says what is shown of more than one mesh or micro-batch; empty for one of each.
+    """
     if asked.comparing:
         return
     what, timed, by_node = f"--format {chosen.name}", chosen.timed, chosen.by_node
     if not asked.whole_table:
         what, timed, by_node = "--rank" if asked.export is None else "--export", False, False
     elif several:
-        what, timed, by_node = "statistics over micro-batches", True, False
+        what, timed, by_node = several, True, False
     if links.node_bandwidth is not None:
         raise click.UsageError("--node-bandwidth is for --compare; add that, or leave out --node-bandwidth")
     if links.link is not None and not timed:

@@ -66,13 +66,9 @@ POOL = click.option(
 
 _HEEDING = " or ".join(policy.name for policy in POLICIES if policy.heeds_load_factor)
 
-routing_options = together(
-    click.option(
-        "--mesh",
-        "mesh_text",
-        metavar="SPEC",
-        help="Axes outermost first, as dp=2,cp=2,tp=4,sp. Default: the plan's parallel_dims.",
-    ),
+_MESH = "Axes outermost first, as dp=2,cp=2,tp=4,sp. Default: the plan's parallel_dims."
+
+_what_to_route = together(
     click.option(
         "--workload",
         "workload_file",
@@ -118,7 +114,24 @@ routing_options = together(
         help="Micro-batch to route, counted from 0, where the input has several.",
     ),
 )
+
+routing_options = together(
+    click.option("--mesh", "mesh_text", metavar="SPEC", help=_MESH),
+    _what_to_route,
+)
 """What to route: mesh, workload, layout, granularity, assignment, padding."""
+
+preview_options = together(
+    click.option(
+        "--mesh",
+        "meshes",
+        metavar="SPEC",
+        multiple=True,
+        help=f"{_MESH} Given several times: these meshes side by side.",
+    ),
+    _what_to_route,
+)
+"""The same, on any number of meshes."""
 
 
 @dataclass(frozen=True)

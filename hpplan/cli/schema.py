@@ -23,7 +23,7 @@ def command(output: Output, name: str | None, path: str | None) -> None:
     Editors check a file against it when its first line is
     `# yaml-language-server: $schema=PATH`. What a JSON Schema cannot say is in
     its `$comment`; `hpplan validate` checks that too, save for what hpplan
-    answers: execution, comparison, statistics, differences, findings and rank.
+    answers: execution, comparison, statistics, meshes, differences, findings and rank.
     """
     from hpplan.reports.json_schema import render
     from hpplan.validation.kinds import WITH_SCHEMA, kind_named

@@ -169,6 +169,16 @@ KINDS = (
         shape="hpplan.routing.statistics:STATISTICS",
     ),
     Kind(
+        "meshes",
+        "an answer of `hpplan route` on several meshes",
+        "is",
+        (("meshes", "policy"),),
+        title="Meshes",
+        about="The same micro-batches on several meshes: `hpplan route --mesh A --mesh B`.",
+        unsaid="amounts are those that meshes and micro-batches give",
+        shape="hpplan.routing.meshes:MESHES",
+    ),
+    Kind(
         "differences",
         "an answer of `hpplan diff`",
         "is",

@@ -26,6 +26,7 @@ DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"hpplan_exec": 1, "feature_width": 8, "ranks": []}, "execution"),
     ({"ways": [], "take": "record", "reason": ""}, "comparison"),
     ({"micro_batches": 2, "policies": {}, "cost": "rows"}, "statistics"),
+    ({"micro_batches": 2, "meshes": [], "policy": "lpt", "cost": "rows"}, "meshes"),
     ({"architectures": ["LlamaForCausalLM"], "model_type": "llama"}, "model-config"),
     ({"model_type": "llama", "transformers_version": "5.24.0"}, "model-config"),
     ({"rank": 0, "exchanges": False, "reason": ""}, "rank"),

@@ -82,7 +82,7 @@ def test_statistics(hpplan: Runner, many: str) -> None:
     assert "over 2 micro-batches" in lines
     # Rows 10 and 8 on four producers: 10 against a mean of 4.5, and 1 in the micro-batch without images.
     assert "lpt 1.611 2.222 2.222 0" in lines
-    assert sum(line.startswith("round-robin ") for line in lines) == 6
+    assert sum(line.startswith("round-robin ") for line in lines) == 7
     assert "Least p95" in lines
 
 
@@ -107,6 +107,8 @@ def test_one_micro_batch_is_picked(hpplan: Runner, many: str, one: str) -> None:
     [
         (["--micro-batch", "2"], "micro-batches 0 to 1"),
         (["--rank", "0"], "--rank shows one micro-batch"),
+        (["--mesh", "cp=2", "--rank", "0"], "--rank shows one mesh; give one"),
+        (["--mesh", "cp=2", "--ranks-per-node", "2"], "--ranks-per-node is not for several meshes"),
         (["--compare"], "--compare shows one micro-batch"),
         (["--export", "nccl-matrix"], "--export shows one micro-batch"),
         (["--micro-batch", "0", "--compare", "--rank", "0"], "leave out --rank"),
@@ -191,6 +193,36 @@ def test_meshes_that_buckets_were_not_filled_for(hpplan: Runner, one: str, many:
     result = hpplan("route", many, "--mesh", mesh, "--format", "json")
     assert (result.status, note in result.stderr) == (0, True)
     assert set(json.loads(result.stdout)["policies"]) == {"lpt", "round-robin", "contiguous", "local"}
+
+
+def test_meshes_side_by_side(hpplan: Runner, one: str, many: str) -> None:
+    """--mesh given twice shows both: 18 rows on four producers and on two, 10 the largest of either."""
+    meshes = (*MESH, "--mesh", "cp=2")
+    result = hpplan("route", one, *meshes)
+    assert result.status == 0
+    assert "buckets in the input are left aside; --assign lpt fills them for each mesh" in result.stderr
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "lightest busiest producer all the same: 10" in lines
+    assert "best balanced cp=2: 1.11 times the mean" in lines
+    assert any(line.startswith("cp=2,tp=2 4 10 4.5 2.22 2 ") for line in lines)
+    assert any(line.startswith("cp=2 2 10 9.0 1.11 0 ") for line in lines)
+    found = json.loads(hpplan("route", many, *meshes, "--assign", "contiguous", "--format", "json").stdout)
+    assert (found["micro_batches"], found["policy"]) == (2, "contiguous")
+    assert [(one["mesh"], one["ranks"]) for one in found["meshes"]] == [("cp=2,tp=2", 4), ("cp=2", 2)]
+    for name in ("html", "svg", "csv", "yaml"):
+        assert hpplan("route", one, *meshes, "--format", name).status == 0
+
+
+def test_all_meshes_that_do_not_fit_are_named(hpplan: Runner, one: str) -> None:
+    """One mesh that does not fit hides the next."""
+    result = hpplan("route", one, *MESH, "--mesh", "cp=3", "--mesh", "cp=5")
+    assert (result.status, result.stdout) == (1, "")
+    assert "cp=3" in result.stderr
+    assert "cp=5" in result.stderr
+    result = hpplan("route", one, *MESH, "--mesh", "cq=3", "--mesh", "xp=5")
+    assert result.status == 2
+    assert "`cq`" in result.stderr
+    assert "`xp`" in result.stderr
 
 
 def test_buckets_of_another_mesh_are_not_run(hpplan: Runner, one: str) -> None:

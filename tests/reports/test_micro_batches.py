@@ -19,6 +19,7 @@ from hpplan.reports.micro_batches import text as batches_text
 from hpplan.reports.route.plot import MOST_COLUMNS
 from hpplan.reports.terminal.screen import Screen
 from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.meshes import compare_meshes
 from hpplan.routing.statistics import GIVEN, statistics
 from hpplan.workload.micro_batches import load_micro_batches
 
@@ -189,3 +190,61 @@ def test_pages_of_thousands_of_ranks_are_bounded() -> None:
     page = batches_html.render(statistics(mesh, load_micro_batches({"micro_batches": [one] * 5}), only="lpt"))
     assert len(page) < 4_000_000
     assert len(re.findall('<section aria-labelledby="micro-batch-[0-9]+"', page)) == batches_html.WORST
+
+
+MESHES = ("dp=2,cp=2,tp=2,sp", "dp=2,cp=4", "dp=2")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_meshes_side_by_side(seed: int) -> None:
+    """Each mesh has the sums of a greedy assignment written down here, with its own number of producers."""
+    data = document(seed, 5)
+    found = compare_meshes([parse_mesh(mesh) for mesh in MESHES], load_micro_batches(data))
+    shown = found.to_data()
+    assert [one["mesh"] for one in shown["meshes"]] == list(MESHES)
+    for one, producers in zip(shown["meshes"], (4, 4, 1), strict=True):
+        largest, mean, idle = 0, 0.0, 0
+        for batch in data["micro_batches"]:
+            loads = []
+            for replica in batch["replicas"]:
+                own = [0] * producers
+                for rows in sorted((item["output_rows"] for item in replica["items"]), reverse=True):
+                    own[own.index(min(own))] += rows
+                loads += own
+            largest, mean = largest + max(loads), mean + sum(loads) / len(loads)
+            idle = max(idle, loads.count(0))
+        assert (one["largest_load"], one["idle_producers"]) == (largest, idle)
+        assert one["mean_load"] == pytest.approx(mean)
+        assert one["times_mean"] == pytest.approx(largest / mean)
+    assert shown["meshes"][2]["bytes_leaving"] == 0
+
+
+def test_meshes_have_one_scale() -> None:
+    """Bars of two meshes are as high as their loads, whichever chart they stand in."""
+    found = compare_meshes([parse_mesh(mesh) for mesh in MESHES], load_micro_batches(document(8, 6)))
+    drawn = bars(batches_svg.render_meshes(found))
+    loads = [[load.largest for load in one.running.loads] for one in found.statistics]
+    heights = [[height for height, _ in chart] for chart in drawn]
+    unit = max(map(max, heights)) / max(map(max, loads))
+    assert heights == [pytest.approx([unit * load for load in own], abs=1e-2) for own in loads]
+    checked = parsed(batches_html.render_meshes(found))
+    assert all(mesh in checked.text for mesh in MESHES)
+    lines = list(csv.DictReader(io.StringIO(batches_csv.render_meshes(found))))
+    assert [int(line["largest_load"]) for line in lines] == [load for own in loads for load in own]
+    assert {line["mesh"] for line in lines} == set(MESHES)
+
+
+def test_pools_that_run_are_the_ones_that_are_shown() -> None:
+    """A page about pools of two replicas shows what pools of one would do."""
+    items = [
+        {"item_id": at, "batch_index": at, "decoder_token_start": 0, "output_rows": 8, "input_rows": 32}
+        for at in range(4)
+    ]
+    one = {
+        "sequence": {"length": 8},
+        "encoder_pool": 2,
+        "replicas": [{"items": items}, *[{"items": []}] * 3],
+    }
+    found = statistics(parse_mesh("dp=4"), load_micro_batches({"micro_batches": [one, one]}))
+    assert found.running.way.name == "lpt, pool 2"
+    assert [load.largest for load in found.running.loads] == [16, 16]

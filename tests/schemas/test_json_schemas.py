@@ -221,6 +221,7 @@ def test_routing_table_of_a_sample_is_valid() -> None:
         ),
         ("statistics", []),
         ("statistics", ["--bandwidth", "50", "--cost", "rows^2"]),
+        ("meshes", ["--mesh", "dp=2", "--bandwidth", "50"]),
     ],
 )
 def test_answers_of_route_are_valid(name: str, arguments: list[str], hpplan: Runner, tmp_path: Path) -> None:

@@ -8,7 +8,10 @@ from hpplan.reports.terminal.quantities import duration, size
 from hpplan.wording import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hpplan.reports.route.facts import Facts
+    from hpplan.routing.meshes import Meshes, OnMesh
     from hpplan.routing.statistics import Measure, Statistics
 
 HEADERS = ("policy", "median", "p95", "worst", "in micro-batch")
@@ -16,7 +19,7 @@ HEADERS = ("policy", "median", "p95", "worst", "in micro-batch")
 
 def verdict_of(found: Statistics) -> Facts:
     """Return the three lines that statistics open with, about the policy that runs."""
-    one = found.first
+    one = found.running
     at = one.worst(1)[0]
     load = one.loads[at]
     unit = "rows" if found.cost == "rows" else found.cost
@@ -71,9 +74,58 @@ def spelled(measure: Measure, value: float) -> str:
     """Spell a value of a measure."""
     if measure.name == "seconds":
         return duration(value)
-    if measure.name.endswith("bytes_leaving"):
+    if "bytes" in measure.name:
         return size(value)
     return f"{value:,.{measure.decimals}f}"
+
+
+def setting_of_meshes(found: Meshes) -> Facts:
+    """Return what was routed on each mesh."""
+    _, *same = setting_of(found.first)
+    return [*same, ("assigned by", found.policy)]
+
+
+def best_meshes(found: Meshes) -> Facts:
+    """Return which mesh has the least of what counts."""
+    sums = found.sums
+    facts = [
+        _least("lightest busiest producer", sums, lambda one: one.largest_load, "{:,}".format),
+        _least("best balanced", sums, lambda one: one.times_mean, "{:.2f} times the mean".format),
+        _least("lightest busiest rank", sums, lambda one: one.busiest_rank_bytes, size),
+    ]
+    if found.first.link is not None:
+        facts.append(_least("fastest exchange", sums, lambda one: one.seconds or 0.0, duration))
+    return facts
+
+
+def measures_of_meshes(found: Meshes) -> tuple[list[str], list[list[str]]]:
+    """Return the names of what is measured, and the measures of each mesh, its name first."""
+    headers = ["mesh", "ranks", "busiest load", "mean", "times the mean", "idle"]
+    headers += ["leave their rank", "busiest rank moves"]
+    timed = found.first.link is not None
+    rows = [
+        [
+            one.mesh,
+            f"{one.ranks:,}",
+            f"{one.largest_load:,}",
+            f"{one.mean_load:,.1f}",
+            f"{one.times_mean:.2f}",
+            f"{one.idle_producers:,}",
+            size(one.bytes_leaving),
+            size(one.busiest_rank_bytes),
+            *([duration(one.seconds or 0.0)] if timed else []),
+        ]
+        for one in found.sums
+    ]
+    return headers + ["estimated time"] * timed, rows
+
+
+def _least(
+    name: str, sums: list[OnMesh], of: Callable[[OnMesh], float], spell: Callable[[float], str]
+) -> tuple[str, str]:
+    least = min(map(of, sums))
+    which = [one.mesh for one in sums if of(one) == least]
+    return name, f"{'; '.join(which) if len(which) < len(sums) else 'all the same'}: {spell(least)}"
 
 
 def counted(number: int) -> str:

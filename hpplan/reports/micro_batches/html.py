@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.reports.micro_batches.facts import HEADERS, counted, setting_of, side_by_side, verdict_of
-from hpplan.reports.micro_batches.svg import charts
+from hpplan.reports.micro_batches.facts import (
+    HEADERS,
+    best_meshes,
+    counted,
+    measures_of_meshes,
+    setting_of,
+    setting_of_meshes,
+    side_by_side,
+    verdict_of,
+)
+from hpplan.reports.micro_batches.svg import charts, charts_of_meshes
 from hpplan.reports.route.html import document, sections
 from hpplan.reports.route.markup import escape, facts_list, section, table
 from hpplan.reports.route.plot import plot
@@ -15,6 +24,8 @@ from hpplan.routing.assignment import DEFAULT_POLICY
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hpplan.reports.micro_batches.svg import Chart
+    from hpplan.routing.meshes import Meshes
     from hpplan.routing.statistics import Statistics
 
 WORST = 4
@@ -37,11 +48,28 @@ def render(found: Statistics) -> str:
     return document(f"feature exchange of {number} on {found.mesh}", found.name, "", _sections(found))
 
 
+def render_meshes(found: Meshes) -> str:
+    """Return a page with meshes side by side."""
+    over = counted(found.first.micro_batches)
+    title = f"feature exchange of {over} on {len(found.statistics)} meshes"
+    return document(title, found.first.name, "", _of_meshes(found))
+
+
+def _of_meshes(found: Meshes) -> Iterator[str]:
+    yield section("best", "The least", facts_list(best_meshes(found)))
+    yield section("setting", "What was routed", facts_list(setting_of_meshes(found)))
+    heads, rows = measures_of_meshes(found)
+    cells = ([escape(name), *numbers] for name, *numbers in rows)
+    said = f"<p>Amounts are added up over {counted(found.first.micro_batches)}.</p>\n"
+    yield section("meshes", "Meshes side by side", said + table("Meshes", heads, cells, kind="ways"))
+    yield section("load", "Load over micro-batches, on one scale", _figures(charts_of_meshes(found)))
+
+
 def _sections(found: Statistics) -> Iterator[str]:
-    one = found.first
+    one = found.running
     yield section("verdict", "In three lines", facts_list(verdict_of(found)))
     yield section("setting", "What was routed", facts_list(setting_of(found)))
-    yield section("load", f"Load over micro-batches: {_policy(found)}", _charts(found))
+    yield section("load", f"Load over micro-batches: {_policy(found)}", _figures(charts(found)))
     yield section("worst", "The worst", _worst(found))
     yield section("policies", "Policies side by side", _policies(found))
     for at in one.worst(WORST):
@@ -55,15 +83,15 @@ def _sections(found: Statistics) -> Iterator[str]:
 
 
 def _policy(found: Statistics) -> str:
-    policy = found.first.way.policy
-    return "buckets as given" if policy is None else f"assigned by {found.first.way.name}"
+    policy = found.running.way.policy
+    return "buckets as given" if policy is None else f"assigned by {found.running.way.name}"
 
 
-def _charts(found: Statistics) -> str:
+def _figures(drawn: list[Chart]) -> str:
     return "".join(
         f"<figure><figcaption><b>{escape(chart.name)}</b> {escape(chart.caption)}</figcaption>\n"
         f"{plot(*chart[2:])}</figure>\n"
-        for chart in charts(found)
+        for chart in drawn
     )
 
 
@@ -77,7 +105,7 @@ def _policies(found: Statistics) -> str:
 
 
 def _worst(found: Statistics) -> str:
-    one = found.first
+    one = found.running
     rows = []
     for at in one.worst(WORST):
         load = one.loads[at]

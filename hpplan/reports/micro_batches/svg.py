@@ -12,6 +12,7 @@ from hpplan.reports.route.plot import HEIGHT, MOST_COLUMNS, Column, numbered, pl
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hpplan.routing.meshes import Meshes
     from hpplan.routing.statistics import Found, Statistics
 
 _WIDTH = 900
@@ -31,12 +32,23 @@ class Chart(NamedTuple):
     label: str
     columns: list[Column]
     ticks: list[tuple[float, str]]
+    most: float
+    """What its scale goes to."""
 
 
 def render(found: Statistics) -> str:
     """Return the charts below each other, as an SVG document that follows light and dark."""
+    return _stacked(charts(found), f"Load over micro-batches on {found.mesh}")
+
+
+def render_meshes(found: Meshes) -> str:
+    """Return the loads on each mesh below each other, on one scale."""
+    return _stacked(charts_of_meshes(found), "Load over micro-batches on several meshes")
+
+
+def _stacked(drawn: list[Chart], title: str) -> str:
     parts = []
-    for number, chart in enumerate(charts(found)):
+    for number, chart in enumerate(drawn):
         top = number * (HEIGHT + _TITLE_HEIGHT + 12)
         box = f'x="{_GUTTER}" y="{top + _TITLE_HEIGHT}" width="{_WIDTH - 2 * _GUTTER}"'
         body = plot(*chart[2:], box)
@@ -45,25 +57,16 @@ def render(found: Statistics) -> str:
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{tall}">\n'
-        f"<title>{escape(f'Load over micro-batches on {found.mesh}')}</title>\n"
+        f"<title>{escape(title)}</title>\n"
         f"<style>\n{SCHEMES}{route_plot.STYLE}{_STYLE}"
         f'</style>\n<rect width="100%" height="100%" fill="var(--page)"/>\n{"".join(parts)}</svg>\n'
     )
 
 
 def charts(found: Statistics) -> list[Chart]:
-    """Draw the policy that runs, micro-batch by micro-batch."""
-    one = found.first
-    unit = "rows" if found.cost == "rows" else found.cost
+    """Draw the way that runs, micro-batch by micro-batch."""
+    one = found.running
     idle = one.values["idle_producers"]
-
-    def load(at: int) -> Column:
-        own = one.loads[at]
-        hover = (
-            f"micro-batch {at}: rank {own.rank} encodes {own.largest:,} {unit}, "
-            f"mean {own.mean:,.1f}, bound {own.bound:,}"
-        )
-        return Column(own.largest, hover, own.mean, own.bound)
 
     def imbalance(at: int) -> Column:
         times = one.values["encode_imbalance"][at]
@@ -73,16 +76,33 @@ def charts(found: Statistics) -> list[Chart]:
         return Column(idle[at], f"micro-batch {at}: {idle[at]:,} producers encode nothing")
 
     return [
-        _chart(
-            f"Load of the busiest producer, in {unit}",
-            "A line across a bar is the mean of all producers, a dashed one the least that the busiest could "
-            "have.",
-            one,
-            load,
-        ),
+        load_chart(found),
         _chart("Busiest producer over the mean", "1 is balanced.", one, imbalance),
         _chart("Producers that encode nothing", "", one, idling),
     ]
+
+
+def charts_of_meshes(found: Meshes) -> list[Chart]:
+    """Draw the load on each mesh, all on one scale."""
+    drawn = [load_chart(one, f" on {one.mesh}") for one in found.statistics]
+    return [chart._replace(most=max(one.most for one in drawn)) for chart in drawn]
+
+
+def load_chart(found: Statistics, where: str = "") -> Chart:
+    """Draw the load of the busiest producer of each micro-batch, with the mean and the bound."""
+    one = found.running
+    unit = "rows" if found.cost == "rows" else found.cost
+
+    def load(at: int) -> Column:
+        own = one.loads[at]
+        hover = (
+            f"micro-batch {at}: rank {own.rank} encodes {own.largest:,} {unit}, "
+            f"mean {own.mean:,.1f}, bound {own.bound:,}"
+        )
+        return Column(own.largest, hover, own.mean, own.bound)
+
+    caption = "Across a bar a line is the mean of all producers, a dashed one the least the busiest can have."
+    return _chart(f"Load of the busiest producer{where}, in {unit}", caption, one, load)
 
 
 def _chart(name: str, caption: str, one: Found, column: Callable[[int], Column]) -> Chart:
@@ -96,4 +116,4 @@ def _chart(name: str, caption: str, one: Found, column: Callable[[int], Column])
     if together > 1:
         caption += f" Each bar is the worst of {together} micro-batches."
     label = f"{name}, by micro-batch: at the most {max(one.value for one in columns):,.4g}"
-    return Chart(name, caption.strip(), label, columns, numbered(number))
+    return Chart(name, caption.strip(), label, columns, numbered(number), max(one.top for one in columns))

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.reports.micro_batches.facts import HEADERS, setting_of, side_by_side, verdict_of
+from hpplan.reports.micro_batches.facts import (
+    HEADERS,
+    best_meshes,
+    counted,
+    measures_of_meshes,
+    setting_of,
+    setting_of_meshes,
+    side_by_side,
+    verdict_of,
+)
 from hpplan.reports.terminal.screen import stacked
 
 if TYPE_CHECKING:
     from hpplan.reports.terminal.screen import Screen
+    from hpplan.routing.meshes import Meshes
     from hpplan.routing.statistics import Statistics
 
 
@@ -21,3 +31,16 @@ def render(found: Statistics, screen: Screen) -> str:
     best = [(measure.name.replace("_", " "), ", ".join(found.best(measure))) for measure in found.measures]
     parts.append("Least p95\n" + screen.facts(best))
     return stacked(parts)
+
+
+def render_meshes(found: Meshes, screen: Screen) -> str:
+    """Return meshes side by side for people; amounts are added up over the micro-batches."""
+    headers, rows = measures_of_meshes(found)
+    title = f"Meshes side by side, {counted(found.first.micro_batches)} added up"
+    return stacked(
+        [
+            screen.facts(best_meshes(found)),
+            screen.facts(setting_of_meshes(found)),
+            screen.table(title, headers, rows, range(1, len(headers))),
+        ]
+    )

@@ -9,13 +9,14 @@ from hpplan.late import imported
 if TYPE_CHECKING:
     from hpplan.reports.route.view import RouteView
     from hpplan.reports.terminal.screen import Screen
+    from hpplan.routing.meshes import Meshes
     from hpplan.routing.statistics import Statistics
 
 
 class RouteFormat(NamedTuple):
     """A format, and the module of this package whose `render` writes a routing table in it.
 
-    The module of that name in `reports/micro_batches` writes statistics over many.
+    The module of that name in `reports/micro_batches` writes statistics over many, and several meshes.
     One `by_rank` has a `render_rank` as well. What is `drawn` depends on where
     it is shown. `suffixes` choose a format for `-o`. A table that is `timed`
     shows a time estimate of a link, and one `by_node` what leaves a node.
@@ -40,6 +41,10 @@ class RouteFormat(NamedTuple):
     def statistics(self, found: Statistics, screen: Screen) -> str:
         """Return statistics over micro-batches."""
         return self._rendered("render", found, screen, room="micro_batches")
+
+    def meshes(self, found: Meshes, screen: Screen) -> str:
+        """Return meshes side by side."""
+        return self._rendered("render_meshes", found, screen, room="micro_batches")
 
     def _rendered(self, name: str, *given: object, room: str = "route") -> str:
         render = imported(f"hpplan.reports.{room}.{self.module}", name)

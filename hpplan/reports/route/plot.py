@@ -41,20 +41,30 @@ class Column(NamedTuple):
     width: int = 1
     """Columns that it takes."""
 
+    @property
+    def top(self) -> float:
+        """The largest of its values."""
+        return max(self.value, self.mean or 0, self.bound or 0)
+
 
 def plot(
-    label: str, columns: Sequence[Column], ticks: Sequence[tuple[float, str]], box: str = 'width="100%"'
+    label: str,
+    columns: Sequence[Column],
+    ticks: Sequence[tuple[float, str]],
+    most: float,
+    box: str = 'width="100%"',
 ) -> str:
-    """Return a chart; `ticks` are labels below it, at shares of its width. `box` says where it is drawn."""
+    """Return a chart whose scale goes from 0 to `most`; `box` says where it is drawn.
+
+    `ticks` are labels below it, at shares of its width.
+    """
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" {box} height="{HEIGHT}" '
-        f'aria-label="{escape(label)}">\n{"".join(_drawn(columns, ticks))}</svg>\n'
+        f'aria-label="{escape(label)}">\n{"".join(_drawn(columns, ticks, most or 1))}</svg>\n'
     )
 
 
-def _drawn(columns: Sequence[Column], ticks: Sequence[tuple[float, str]]) -> Iterator[str]:
-    most = max((max(one.value, one.mean or 0, one.bound or 0) for one in columns), default=0) or 1
-
+def _drawn(columns: Sequence[Column], ticks: Sequence[tuple[float, str]], most: float) -> Iterator[str]:
     def height(value: float) -> str:
         return f"{_TOP + _ROOM * (1 - value / most):.5g}"
 

@@ -51,6 +51,7 @@ footer {{ margin-top: 2.5rem; color: var(--quiet); font-size: .85rem; }}
   dl {{ grid-template-columns: 1fr; gap: 0; }}
   dd {{ margin: 0 0 .5rem; }}
   .ways thead {{ position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }}
+  .ways, .ways tbody {{ display: block; }}
   .ways tr {{ display: block; margin: .6rem 0; padding: .4rem .6rem; border: 1px solid var(--line); }}
   .ways th, .ways td {{ display: flex; justify-content: space-between; gap: 1rem; padding: .1rem 0;
     border: 0; }}
