@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         normalize,
     )
     from hpplan.api.routes import (
+        load_links,
         load_micro_batches,
         load_routes,
         load_workload,
@@ -98,6 +99,7 @@ __all__ = [
     "compare_ways",
     "document_text",
     "freeze",
+    "load_links",
     "load_micro_batches",
     "load_model",
     "load_plan",
@@ -133,6 +135,7 @@ __getattr__ = exporter(
         ),
         "hpplan.api.routes": (
             "load_micro_batches",
+            "load_links",
             "load_routes",
             "load_workload",
             "mesh_of_plan",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hpplan.documents.reader import Document
     from hpplan.documents.source import Sources
     from hpplan.plan.model import Plan
+    from hpplan.routing.cluster import Cluster
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.traffic import Link
@@ -108,17 +109,31 @@ def load_routes(given: Readable, sources: Sources | None = None) -> RoutingTable
     return routes_document.load_routes(document)
 
 
+def load_links(given: Readable, sources: Sources | None = None) -> Cluster:
+    """Return the links of a cluster at a path or in plain data, as `hpplan exec --calibrate` writes them.
+
+    Raises InvalidInput with everything that is wrong with them, and UnusableRequest for a document of
+    another kind.
+    """
+    from hpplan.routing.cluster import cluster_from_data
+    from hpplan.validation.kinds import take
+
+    document = read_document(given, sources, name="links")
+    take(document, "hpplan.load_links", "links")
+    return cluster_from_data(document.data, document.place)
+
+
 def preview(
     table: RoutingTable,
     format_name: str = "table",
     *,
     rank: int | None = None,
-    link: Link | None = None,
+    link: Link | Cluster | None = None,
     ranks_per_node: int | None = None,
 ) -> str:
     """Return a routing table as `hpplan route --format` shows it, or what one global rank of it does.
 
-    With a `link` there is a time estimate in seconds, with `ranks_per_node`
+    With a `link`, or the links of a cluster, there is a time in seconds, with `ranks_per_node`
     what leaves a node. Raises UnusableRequest for a format or a link that there
     is not, and for a format that shows all ranks alone.
     """
@@ -126,13 +141,17 @@ def preview(
     from hpplan.reports.route.formats import FORMATS
     from hpplan.reports.route.view import RouteView
     from hpplan.reports.terminal.screen import Screen
+    from hpplan.routing.cluster import Cluster
     from hpplan.routing.request import check_links
 
     chosen = next((row for row in FORMATS if row.name == format_name), None)
     if chosen is None:
         names = ", ".join(row.name for row in FORMATS)
         raise UnusableRequest(f"format_name is one of {names}, not {format_name!r}")
-    if link is not None:
+    if isinstance(link, Cluster):
+        link.check_reach(table.mesh.world_size)
+        ranks_per_node = ranks_per_node or link.ranks_per_node
+    elif link is not None:
         check_links(*link)
     view = RouteView(table, "", link, ranks_per_node)
     if rank is None:

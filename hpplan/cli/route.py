@@ -11,7 +11,7 @@ import click
 from hpplan.cli.inputs import note_warnings, refuse_overwriting
 from hpplan.cli.names import ROUTE_FORMAT
 from hpplan.cli.options import INPUT, Command, output_option
-from hpplan.cli.route_inputs import read_route_input
+from hpplan.cli.route_inputs import read_links, read_route_input
 from hpplan.cli.routing_options import NumberOrAll, RouteOptions, preview_options
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 class _Options(NamedTuple):
     rank: int | Literal["all"] | None
+    links: str | None
     bandwidth: float | None
     latency: float | None
     ranks_per_node: int | None
@@ -51,6 +52,13 @@ class _Options(NamedTuple):
     metavar="R",
     help="Show what one global rank does: what it sends, receives and hands over, and where received rows "
     "belong; all: what each does.",
+)
+@click.option(
+    "--links",
+    type=INPUT,
+    metavar="FILE",
+    help="What the ranks are connected with, as `hpplan exec --calibrate` measures it: times are predicted "
+    "forward and backward, and changes priced in seconds.",
 )
 @click.option(
     "--bandwidth", type=float, metavar="GB/S", help="Of a rank's link, in 10^9 bytes/s, for a time estimate."
@@ -102,9 +110,9 @@ def command(output: Output, /, path: str, meshes: tuple[str, ...], **options: An
     chosen = format_of(asked.format_name, asked.output_file)
     if asked.export is not None and asked.format_name is not None:
         raise click.UsageError("--export has a format of its own; leave out --format")
-    links = _links(asked)
+    links = _links(output, asked)
     routing = RouteOptions(next(iter(meshes), None), **options)
-    inputs = (path, routing.workload_file)
+    inputs = (path, routing.workload_file, asked.links)
     refuse_overwriting([asked.output_file], inputs)
     given = read_route_input(output, path, routing, preview=True)
     note_warnings(output, given.warnings)
@@ -300,16 +308,24 @@ def _check_links(links: Links, chosen: RouteFormat, asked: _Options, *, several:
     if links.node_bandwidth is not None:
         raise click.UsageError("--node-bandwidth is for --compare; add that, or leave out --node-bandwidth")
     if links.link is not None and not timed:
-        raise click.UsageError(f"--bandwidth is not for {what}; leave it out")
-    if links.ranks_per_node is not None and not by_node:
+        option = "--bandwidth" if asked.links is None else "--links"
+        raise click.UsageError(f"{option} is not for {what}; leave it out")
+    if asked.ranks_per_node is not None and not by_node:
         raise click.UsageError(f"--ranks-per-node is not for {what}; leave it out")
 
 
-def _links(asked: _Options) -> Links:
+def _links(output: Output, asked: _Options) -> Links:
     from hpplan.routing.comparison import Links
     from hpplan.routing.request import check_links
     from hpplan.routing.traffic import Link
 
+    if asked.links is not None:
+        for name in ("bandwidth", "latency", "ranks_per_node", "node_bandwidth"):
+            if getattr(asked, name) is not None:
+                option = f"--{name.replace('_', '-')}"
+                raise click.UsageError(f"--links says all about links and nodes; leave out {option}")
+        cluster = read_links(output, asked.links)
+        return Links(cluster, cluster.ranks_per_node)
     bandwidth, latency = asked.bandwidth, asked.latency
     if asked.node_bandwidth is not None and (bandwidth is None or asked.ranks_per_node is None):
         raise click.UsageError("--node-bandwidth needs --bandwidth and --ranks-per-node")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hpplan.cli.routing_options import RouteOptions
     from hpplan.diagnostics import Diagnostic, Place
     from hpplan.documents.reader import Document
+    from hpplan.routing.cluster import Cluster
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
     from hpplan.workload.workload import Workload
@@ -80,6 +81,17 @@ def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTabl
     """Read INPUT and plan its routes, unless it is a routing table."""
     given = read_route_input(output, path, options)
     return given.table or options.plan(given.mesh, given.workload)
+
+
+def read_links(output: Output, path: str) -> Cluster:
+    """Read links.yaml, and warn of what it says in vain."""
+    from hpplan.api.routes import load_links
+    from hpplan.cli.inputs import note_warnings
+    from hpplan.documents.reader import read_document
+
+    cluster = load_links(read_document(path, output.sources))
+    note_warnings(output, cluster.warnings)
+    return cluster
 
 
 def routes_of_plan(output: Output, path: str, document: Document, options: RouteOptions) -> RoutingTable:

@@ -123,6 +123,17 @@ def moved_inside(
     return sent, received
 
 
+def pattern_of(ranks: Sequence[int], ranks_per_node: int) -> tuple[int, ...]:
+    """Return the node of each rank, counted from 0 in the order in which they come up."""
+    return numbered([rank // ranks_per_node for rank in ranks])
+
+
+def numbered(blocks: Sequence[int]) -> tuple[int, ...]:
+    """Return numbers of blocks by first appearance: equal for parents that blocks cut alike."""
+    numbers: dict[int, int] = {}
+    return tuple(numbers.setdefault(block, len(numbers)) for block in blocks)
+
+
 def joined(stretches: list[Stretch], slices: int) -> list[Shape]:
     """Return the shards of stretches, each in one shape alone; a CP rank has `slices` of them."""
     if len(stretches) == 1:

@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.routing.cells import moved_by_rank, moved_inside, rows_by_rank
+from hpplan.routing.cells import moved_by_rank, moved_inside, pattern_of, rows_by_rank
+from hpplan.routing.cluster import Cluster
+from hpplan.routing.link_time import Exchange, predicted
 from hpplan.routing.request import check_links
-from hpplan.routing.traffic import LINK, LINK_FIELD, Link, pattern_of
+from hpplan.routing.traffic import LINK_FIELD, LINKS_FIELD, Link, link_data, links_data
 from hpplan.routing.transfers import BatchRoutes
 from hpplan.shapes.answer import AMOUNT, Answer
 from hpplan.shapes.shape import TEXT, Field, count, list_of, or_null
 from hpplan.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from hpplan.routing.cells import Cell
     from hpplan.routing.routes import RoutingTable
@@ -29,7 +31,7 @@ class Links(NamedTuple):
     with the same bandwidth for both, a node makes no difference to the time.
     """
 
-    link: Link | None = None
+    link: Link | Cluster | None = None
     """Of a rank to ranks of other nodes."""
     ranks_per_node: int | None = None
     node_bandwidth: float | None = None
@@ -95,7 +97,8 @@ WAY = Answer(
 )
 COMPARISON = Answer(
     None,
-    LINK_FIELD._replace(get=lambda comparison: comparison.links.link and LINK.of(comparison.links.link)),
+    LINK_FIELD._replace(get=lambda comparison: link_data(comparison.links.link)),
+    LINKS_FIELD._replace(get=lambda comparison: links_data(comparison.links.link)),
     Field(
         "ranks_per_node",
         or_null(count(1)),
@@ -183,7 +186,7 @@ def compare_ways(table: RoutingTable, links: Links) -> Comparison:
     gather it. It is left out where destinations are explicit. Raises
     UnusableRequest for links that there are not.
     """
-    if links.link is not None:
+    if isinstance(links.link, Link):
         check_links(*links.link, links.node_bandwidth)
     record, row = _Group(table, "record", links), _Group(table, "row", links)
     ways = [
@@ -218,28 +221,33 @@ class _Group:
         self.tp = table.mesh.tp
         made: dict[int, BatchRoutes] = {}
         self._parents: list[tuple[tuple[int, ...], BatchRoutes]] = []
+        self._everyone: list[tuple[tuple[int, ...], BatchRoutes]] = []
         self._times: list[int] = []
         at: dict[tuple[int, tuple[int, ...]], int] = {}
         for ranks, routes in table.parents:
             # What a parent moves between nodes depends on how nodes cut it.
             nodes = () if links.ranks_per_node is None else pattern_of(ranks, links.ranks_per_node)
             key = (id(routes), nodes)
+            if id(routes) not in made:
+                made[id(routes)] = _in_granularity(routes, granularity)
+            self._everyone.append((ranks, made[id(routes)]))
             if key in at:
                 self._times[at[key]] += 1
                 continue
-            if id(routes) not in made:
-                made[id(routes)] = _in_granularity(routes, granularity)
             at[key] = len(self._parents)
             self._parents.append((ranks, made[id(routes)]))
             self._times.append(1)
 
-    def step(self, collective: Callable[[Sequence[int], BatchRoutes, int], _Collective]) -> Step:
+    def step(self, collective: Callable[[Sequence[int], BatchRoutes, int], Exchange]) -> Step:
         """Add up one collective over all parents."""
         steps = [
             _step(collective(ranks, routes, self.tp), self._links, self._row_bytes)
             for ranks, routes in self._parents
         ]
         seconds = [step.seconds for step in steps if step.seconds is not None]
+        if isinstance(self._links.link, Cluster):
+            moved = [collective(ranks, routes, self.tp) for ranks, routes in self._everyone]
+            seconds = [sum(predicted([moved], self._links.link, self._row_bytes))]
         return Step(
             sum(step.rows * times for step, times in zip(steps, self._times, strict=True)),
             sum(step.rows_between_nodes * times for step, times in zip(steps, self._times, strict=True)),
@@ -263,22 +271,13 @@ def _in_granularity(routes: BatchRoutes, granularity: Granularity) -> BatchRoute
     )
 
 
-class _Collective(NamedTuple):
-    """What the ranks of one parent move at once."""
-
-    ranks: Sequence[int]
-    """Global ranks, in the order in which the cells number them."""
-    cells: Mapping[Cell, int]
-    stride: int
-
-
-def _direct(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> _Collective:
+def _direct(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
     """Send rows from their producer to every destination."""
     del tp
-    return _Collective(ranks, routes.totals.cells, routes.stride)
+    return Exchange(ranks, routes.totals.cells, routes.stride)
 
 
-def _once(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> _Collective:
+def _once(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
     """Send rows to the rank of each CP coordinate that has the source's tp coordinate.
 
     Ranks are numbered tp coordinate by tp coordinate, so that those a source sends to are neighbours.
@@ -289,10 +288,10 @@ def _once(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> _Collective:
         at, beside = divmod(source, tp)
         # Without sp a cell is one block of whole CP coordinates.
         cells[beside * cp + at, beside * cp + first // tp, width // tp, 1] = rows
-    return _Collective([rank for beside in range(tp) for rank in ranks[beside::tp]], cells, 1)
+    return Exchange([rank for beside in range(tp) for rank in ranks[beside::tp]], cells, 1)
 
 
-def _gather(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> _Collective:
+def _gather(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
     """Share what each rank then holds with the rest of its TP group."""
     cp = len(ranks) // tp
     held = rows_by_rank(_once(ranks, routes, tp).cells.items(), len(ranks), 1)
@@ -301,10 +300,10 @@ def _gather(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> _Collective:
         beside, at = divmod(number, cp)
         if rows:
             cells[at * tp + beside, at * tp, tp, 1] = rows
-    return _Collective(ranks, cells, tp)
+    return Exchange(ranks, cells, tp)
 
 
-def _step(collective: _Collective, links: Links, row_bytes: int) -> Step:
+def _step(collective: Exchange, links: Links, row_bytes: int) -> Step:
     """Add up one collective. Rows that stay on their rank move nothing."""
     ranks, cells, stride = collective
     sent, received, kept = moved_by_rank(cells, len(ranks), stride)
@@ -314,7 +313,7 @@ def _step(collective: _Collective, links: Links, row_bytes: int) -> Step:
         near = moved_inside(cells, nodes, stride)
         sent_near, received_near = ([rows - own for rows, own in zip(one, kept, strict=True)] for one in near)
     seconds = None
-    if links.link is not None:
+    if isinstance(links.link, Link):
         slower = max(_slowest(sent, sent_near, links), _slowest(received, received_near, links))
         seconds = links.link.seconds(slower * row_bytes)
     return Step(sum(sent), sum(sent) - sum(sent_near), max(chain(sent, received)), seconds)
@@ -322,7 +321,7 @@ def _step(collective: _Collective, links: Links, row_bytes: int) -> Step:
 
 def _slowest(amounts: Sequence[int], near: Sequence[int], links: Links) -> float:
     """Return the rows of the slowest rank; those within its node count by how much faster they move."""
-    if links.link is None or links.ranks_per_node is None or links.node_bandwidth is None:
+    if not isinstance(links.link, Link) or links.ranks_per_node is None or links.node_bandwidth is None:
         return max(amounts)
     ratio = links.link.bandwidth / links.node_bandwidth
     if ratio == 1:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from hpplan.diagnostics import Diagnostic
     from hpplan.routing.assignment.base import Cost
+    from hpplan.routing.cluster import Cluster
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.statistics import Statistics
     from hpplan.routing.traffic import Link
@@ -111,7 +112,7 @@ def compare_meshes(
     granularity: Granularity = "record",
     assign: str = DEFAULT_POLICY,
     *,
-    link: Link | None = None,
+    link: Link | Cluster | None = None,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
     name: str = "",

@@ -13,10 +13,10 @@ from hpplan.routing.transfers import GRANULARITIES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SLOWEST, _FASTEST = 1e-6, 1e6
+SLOWEST, FASTEST = 1e-6, 1e6
 """GB/s; beyond them a time in seconds may be no number any more."""
 
-_LONGEST = 1e9
+LONGEST = 1e9
 """Microseconds of latency."""
 
 
@@ -41,11 +41,11 @@ def check_links(
     for argument, speed in (("node_bandwidth", node_bandwidth), ("bandwidth", bandwidth)):
         if speed is not None and not speed > 0:
             raise UnusableArgument(argument, f"{speed} is not a positive number of GB/s.")
-        if speed is not None and not _SLOWEST <= speed <= _FASTEST:
-            message = f"{speed} GB/s is no link's; take {_SLOWEST:g} to {_FASTEST:g}."
+        if speed is not None and not SLOWEST <= speed <= FASTEST:
+            message = f"{speed} GB/s is no link's; take {SLOWEST:g} to {FASTEST:g}."
             raise UnusableArgument(argument, message)
-    if latency is not None and not 0 <= latency <= _LONGEST:
-        message = f"{latency} is not a number of microseconds from 0 to {_LONGEST:g}."
+    if latency is not None and not 0 <= latency <= LONGEST:
+        message = f"{latency} is not a number of microseconds from 0 to {LONGEST:g}."
         raise UnusableArgument("latency", message)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hpplan.diagnostics import Diagnostic
+from hpplan.errors import InvalidInput
+from hpplan.routing.cluster import cluster_from_data
 from hpplan.routing.route_codes import ROUTES_DIFFER, UNKNOWN_ROUTES_FIELD
 from hpplan.routing.traffic import Link, Traffic
 from hpplan.shapes.findings import ignored, kind_of
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hpplan.diagnostics import Place
+    from hpplan.routing.cluster import Cluster
     from hpplan.routing.routes import RoutingTable
 
 _unknown = ignored(UNKNOWN_ROUTES_FIELD)
@@ -32,12 +36,17 @@ def check_sums(data: Mapping[str, Any], table: RoutingTable, place: Place) -> It
 
     Fields that are not there say nothing wrong; unknown ones are warnings.
     """
-    planned = Traffic(table, _link(data.get("estimate"))).to_data()
-    known = (*planned, "estimate")
+    cluster = _cluster(data.get("links"), table)
+    planned = Traffic(table, cluster or _link(data.get("estimate"))).to_data()
+    known = (*planned, "estimate", "links")
     yield from (_unknown(name, known, place.key(name)) for name in data if name not in known)
     if "estimate" in data and "estimate" not in planned:
         form = "must be {bandwidth_gb_per_s, latency_us, seconds}, of a link that there can be"
         yield Diagnostic(ROUTES_DIFFER, f"`estimate` {form}", place.at("estimate"), hint=_MAKE_AGAIN)
+    if "links" in data and cluster is None:
+        yield Diagnostic(
+            ROUTES_DIFFER, "`links` must be links that reach all ranks", place.at("links"), hint=_MAKE_AGAIN
+        )
     for number, found in enumerate(_differences(data, planned, place)):
         if number == _MOST_NAMED:
             return
@@ -53,6 +62,15 @@ def _link(estimate: object) -> Link | None:
     if not usable or not 0 < bandwidth < _ABSURD or not 0 <= latency < _ABSURD:
         return None
     return Link(bandwidth, latency)
+
+
+def _cluster(links: object, table: RoutingTable) -> Cluster | None:
+    with suppress(InvalidInput):
+        cluster = cluster_from_data(links) if isinstance(links, dict) else None
+        if cluster is not None:
+            cluster.check_reach(table.mesh.world_size)
+        return cluster
+    return None
 
 
 def _is_number(value: Any) -> bool:  # noqa: ANN401 - of a document

@@ -9,6 +9,7 @@ from hpplan.routing.traffic import Traffic
 from hpplan.routing.transfers import ROUTES_VERSION
 
 if TYPE_CHECKING:
+    from hpplan.routing.cluster import Cluster
     from hpplan.routing.routes import ParentRoutes, RoutingTable
     from hpplan.routing.traffic import Link
 
@@ -19,7 +20,7 @@ MOST_TRANSFERS = 20_000_000
 """Transfers that a document may list."""
 
 
-def routes_to_data(table: RoutingTable, link: Link | None = None) -> dict[str, Any]:
+def routes_to_data(table: RoutingTable, link: Link | Cluster | None = None) -> dict[str, Any]:
     """Return the table as a document.
 
     Raises UnusableRequest when it would list more than `MOST_TRANSFERS`.

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.assignment import DEFAULT_POLICY, POLICIES
 from hpplan.routing.assignment.base import COSTS, LOAD_FACTOR
+from hpplan.routing.cluster import Cluster
 from hpplan.routing.request import check_links, check_request
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_shape import GRANULARITY
-from hpplan.routing.traffic import LINK_FIELD, Traffic
+from hpplan.routing.traffic import LINK_FIELD, LINKS_FIELD, Link, Traffic
 from hpplan.routing.traffic_warnings import folded
 from hpplan.routing.verdict import WORTH
 from hpplan.shapes.answer import AMOUNT, Answer
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
-    from hpplan.routing.traffic import Link
     from hpplan.routing.transfers import Granularity
     from hpplan.workload.workload import Workload
 
@@ -41,6 +41,8 @@ class Measure(NamedTuple):
     of: Callable[[Traffic], float]
     decimals: int
     needs_link: bool = False
+    needs_links: bool = False
+    """Whether it needs those of a cluster."""
     of_pools: bool = False
     """Whether it is worked out only where replicas share the encoder work."""
 
@@ -97,6 +99,20 @@ MEASURES: tuple[Measure, ...] = (
         0,
     ),
     Measure("seconds", "estimated time", lambda traffic: traffic.seconds or 0.0, 9, needs_link=True),
+    Measure(
+        "predicted_forward_seconds",
+        "predicted time forward",
+        lambda traffic: 0.0 if traffic.prediction is None else traffic.prediction.forward,
+        9,
+        needs_links=True,
+    ),
+    Measure(
+        "predicted_backward_seconds",
+        "predicted time backward",
+        lambda traffic: 0.0 if traffic.prediction is None else traffic.prediction.backward,
+        9,
+        needs_links=True,
+    ),
 )
 """What is compared; an imbalance of 1 is none."""
 
@@ -149,7 +165,7 @@ _MEASURED = Answer(
         Field(one.name, DISTRIBUTION.schema, f"{one.summary[0].upper()}{one.summary[1:]}.")
         for one in MEASURES
     ),
-    optional=tuple(one.name for one in MEASURES if one.needs_link or one.of_pools),
+    optional=tuple(one.name for one in MEASURES if one.needs_link or one.needs_links or one.of_pools),
 )
 VERDICT = Answer(
     None,
@@ -191,6 +207,7 @@ STATISTICS = Answer(
     Field("micro_batches", count(1), "Number of micro-batches."),
     Field("cost", literal(COSTS), "What encoding an item is taken to cost."),
     LINK_FIELD,
+    LINKS_FIELD,
     Field("verdict", VERDICT.schema, "About the way that runs where nothing else is asked for."),
     Field(
         "policies",
@@ -257,7 +274,7 @@ class Statistics:
     mesh: Mesh
     granularity: Granularity
     workloads: tuple[Workload, ...]
-    link: Link | None
+    link: Link | Cluster | None
     cost: Cost
     load_factor: float
     found: dict[str, Found]
@@ -305,6 +322,7 @@ class Statistics:
             way.policy or DEFAULT_POLICY,
             cost=self.cost,
             load_factor=self.load_factor,
+            ranks_per_node=self.link.ranks_per_node if isinstance(self.link, Cluster) else None,
         )
 
     @property
@@ -370,7 +388,7 @@ def statistics(
     workloads: Sequence[Workload],
     granularity: Granularity = "record",
     *,
-    link: Link | None = None,
+    link: Link | Cluster | None = None,
     cost: Cost = "rows",
     load_factor: float = LOAD_FACTOR,
     only: str | None = None,
@@ -388,12 +406,16 @@ def statistics(
     raises.
     """
     check_request(granularity, DEFAULT_POLICY if only is None else only, cost, load_factor)
-    if link is not None:
+    if isinstance(link, Link):
         check_links(*link)
     ways = _ways(mesh, workloads, only)
     pooled = any(way.pool is not None for way in ways)
     wanted = [
-        one for one in MEASURES if (link is not None or not one.needs_link) and (pooled or not one.of_pools)
+        one
+        for one in MEASURES
+        if (link is not None or not one.needs_link)
+        and (isinstance(link, Cluster) or not one.needs_links)
+        and (pooled or not one.of_pools)
     ]
     found = {way.name: Found(way, {one.name: [] for one in wanted}, []) for way in ways}
     empty = Statistics(mesh, granularity, tuple(workloads), link, cost, load_factor, found, name=name)

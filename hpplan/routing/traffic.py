@@ -6,8 +6,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.assignment.base import COSTS, load_bound
-from hpplan.routing.cells import moved_by_rank, moved_inside, rows_by_rank
+from hpplan.routing.cells import moved_by_rank, moved_inside, numbered, rows_by_rank
+from hpplan.routing.cluster import LINKS, Cluster
 from hpplan.routing.inputs import InputTotals
+from hpplan.routing.link_time import predict
 from hpplan.routing.request import require_known
 from hpplan.shapes.answer import AMOUNT, Answer
 from hpplan.shapes.shape import Field, or_null
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.cells import Cell
+    from hpplan.routing.link_time import Prediction
     from hpplan.routing.routes import ParentRoutes, RoutingTable
     from hpplan.routing.transfers import BatchRoutes
 
@@ -39,11 +42,29 @@ LINK = Answer(
     Field("bandwidth", AMOUNT, "GB/s."),
     Field("latency", AMOUNT, "Microseconds."),
 )
+
+
+def link_data(link: Link | Cluster | None) -> dict[str, Any] | None:
+    """Return a rank's link as a document has it; None where that is not what was given."""
+    return LINK.of(link) if isinstance(link, Link) else None
+
+
+def links_data(link: Link | Cluster | None) -> dict[str, Any] | None:
+    """Return the links of a cluster as a document has them; None where that is not what was given."""
+    return link.to_data() if isinstance(link, Cluster) else None
+
+
 LINK_FIELD = Field(
     "link",
     or_null(LINK),
     "Of a rank to ranks of other nodes; null where none was given.",
-    get=lambda value: None if value.link is None else LINK.of(value.link),
+    get=lambda value: link_data(value.link),
+)
+LINKS_FIELD = Field(
+    "links",
+    or_null(LINKS),
+    "Of the cluster, where times are predicted; null where none were given.",
+    get=lambda value: links_data(value.link),
 )
 
 
@@ -144,7 +165,9 @@ class BatchTraffic:
 class Traffic:
     """What a routing table moves."""
 
-    def __init__(self, table: RoutingTable, link: Link | None = None, *, cost: Cost = "rows") -> None:
+    def __init__(
+        self, table: RoutingTable, link: Link | Cluster | None = None, *, cost: Cost = "rows"
+    ) -> None:
         """Work out the sums in one pass over the items of each batch.
 
         `producer_load` is in `cost`; all else is in rows. Raises UnusableRequest
@@ -260,11 +283,21 @@ class Traffic:
 
     @property
     def seconds(self) -> float | None:
-        """The estimated time: the busiest rank's bytes over the bandwidth, plus the latency."""
+        """The estimated time: the busiest rank's bytes over the bandwidth, plus the latency.
+
+        Over the links of a cluster, the time predicted forward and backward together.
+        """
         if self.link is None:
             return None
+        if isinstance(self.link, Cluster):
+            return sum(self.prediction or ())
         busiest = max(self.largest_sender.rows, self.largest_receiver.rows)
         return self.link.seconds(busiest * self.row_bytes)
+
+    @cached_property
+    def prediction(self) -> Prediction | None:
+        """How long the exchange takes over the links of the cluster; None where none was given."""
+        return predict(self.table, self.link) if isinstance(self.link, Cluster) else None
 
     def to_data(self) -> dict[str, Any]:
         """Return the `traffic` field of a routing table."""
@@ -295,12 +328,16 @@ class Traffic:
         }
         if self.inputs is not None:
             data["inputs"] = self.inputs.to_data()
-        if self.link is not None:
+        if isinstance(self.link, Link):
             data["estimate"] = {
                 "bandwidth_gb_per_s": self.link.bandwidth,
                 "latency_us": self.link.latency,
                 "seconds": self.seconds,
             }
+        if isinstance(self.link, Cluster) and self.prediction is not None:
+            data["links"] = self.link.to_data()
+            data["predicted_forward_seconds"] = self.prediction.forward
+            data["predicted_backward_seconds"] = self.prediction.backward
         return data
 
 
@@ -313,7 +350,7 @@ def fold_matrix(parents: Sequence[ParentRoutes], block_of: Sequence[int], blocks
     known: dict[tuple[int, tuple[int, ...]], dict[int, dict[int, int]]] = {}
     for ranks, routes in parents:
         names = list(dict.fromkeys(block_of[rank] for rank in ranks))
-        key = (id(routes), _numbered([block_of[rank] for rank in ranks]))
+        key = (id(routes), numbered([block_of[rank] for rank in ranks]))
         if key not in known:
             known[key] = _folded_batch(routes, key[1])
         for source, line in known[key].items():
@@ -328,22 +365,11 @@ def rows_leaving_blocks(parents: Sequence[ParentRoutes], block_of: Sequence[int]
     known: dict[tuple[int, tuple[int, ...]], int] = {}
     leaving = 0
     for ranks, routes in parents:
-        key = (id(routes), _numbered([block_of[rank] for rank in ranks]))
+        key = (id(routes), numbered([block_of[rank] for rank in ranks]))
         if key not in known:
             known[key] = _leaving_batch(routes, key[1])
         leaving += known[key]
     return leaving
-
-
-def pattern_of(ranks: Sequence[int], ranks_per_node: int) -> tuple[int, ...]:
-    """Return the node of each rank, counted from 0 in the order in which they come up."""
-    return _numbered([rank // ranks_per_node for rank in ranks])
-
-
-def _numbered(blocks: Sequence[int]) -> tuple[int, ...]:
-    """Return numbers of blocks by first appearance: equal for parents that blocks cut alike."""
-    numbers: dict[int, int] = {}
-    return tuple(numbers.setdefault(block, len(numbers)) for block in blocks)
 
 
 def _folded_batch(routes: BatchRoutes, block_of: Sequence[int]) -> dict[int, dict[int, int]]:

@@ -35,6 +35,8 @@ class Price(NamedTuple):
 
     largest_load: int
     """Of the busiest producer, in the cost of the traffic."""
+    seconds: float | None
+    """Predicted, of features forward and backward; None where links are not known."""
     busiest_bytes: int
     """Bytes of features and inputs that the busiest rank sends or receives."""
     bytes_leaving: int
@@ -66,7 +68,7 @@ class Verdict(NamedTuple):
     input_bytes: int
     """Bytes of inputs that leave their rank."""
     seconds: float | None
-    """Of the features, where a link is known."""
+    """Of the features, where a link is known; there and back where links are."""
     tried: int
     """Changes that were planned."""
     change: Change | None
@@ -101,6 +103,12 @@ CHANGE = Answer(
     None,
     Field("option", TEXT, "What to type."),
     Field("times_mean", AMOUNT, "The largest load over the mean, then."),
+    Field(
+        "seconds",
+        or_null(AMOUNT),
+        "Predicted time of the features, forward and backward, then; null where links are not known.",
+        get=lambda change: change.price.seconds,
+    ),
     *_prices(lambda change: change.price),
 )
 VERDICT = Answer(
@@ -117,7 +125,11 @@ VERDICT = Answer(
     ),
     *_prices(lambda found: found.price),
     Field("input_bytes", count(0), "Bytes of inputs among those that leave their rank."),
-    Field("seconds", or_null(AMOUNT), "Time of the features, where a link was given."),
+    Field(
+        "seconds",
+        or_null(AMOUNT),
+        "Time of the features: over a link, one way; over links, predicted forward and backward. Else null.",
+    ),
     Field("tried", count(0), "Changes that were planned and priced."),
     Field(
         "change",
@@ -163,7 +175,7 @@ def verdict(
                 ranks_per_node=ranks_per_node,
             )
             tried += 1
-            other = Traffic(found, cost=traffic.cost)
+            other = Traffic(found, traffic.link, cost=traffic.cost)
             after = _price(other)
             if _helps(after, price) and (best is None or after < best.price):
                 best = Change(option, _times(other), after)
@@ -185,10 +197,14 @@ def verdict(
 def _helps(after: Price, before: Price) -> bool:
     if _less(after.largest_load, before.largest_load):
         return True
-    return after.largest_load <= before.largest_load and _less(after.busiest_bytes, before.busiest_bytes)
+    if after.seconds is None or before.seconds is None:
+        moves_less = _less(after.busiest_bytes, before.busiest_bytes)
+    else:
+        moves_less = _less(after.seconds, before.seconds)
+    return moves_less and after.largest_load <= before.largest_load
 
 
-def _less(after: int, before: int) -> bool:
+def _less(after: float, before: float) -> bool:
     return after < before and after <= WORTH * before
 
 
@@ -204,7 +220,8 @@ def _price(traffic: Traffic) -> Price:
     if inputs is not None:
         busiest += max(inputs.largest_sender.rows, inputs.largest_receiver.rows) * inputs.row_bytes
         leaving += inputs.bytes_leaving
-    return Price(traffic.producer_load.largest, busiest, leaving)
+    seconds = None if traffic.prediction is None else traffic.seconds
+    return Price(traffic.producer_load.largest, seconds, busiest, leaving)
 
 
 def _changes(table: RoutingTable, policy: str) -> list[tuple[str, Workload, Granularity, str]]:

@@ -139,6 +139,17 @@ KINDS = (
         shape="hpplan.routing.routes_shape:ROUTES",
     ),
     Kind(
+        "links",
+        "links",
+        "holds",
+        (("within_node",), ("between_nodes",)),
+        ("hpplan route INPUT --links {name}", "hpplan exec INPUT --links {name}"),
+        title="Links",
+        about="What the ranks of a cluster are connected with, as `hpplan exec --calibrate` measures it.",
+        unsaid="fields occur once; between_nodes is there where ranks are on several nodes",
+        shape="hpplan.routing.cluster:LINKS",
+    ),
+    Kind(
         "execution",
         "an answer of `hpplan exec --report`",
         "is",
@@ -266,7 +277,7 @@ def _marked(data: Mapping[str, Any]) -> Iterator[Kind]:
 
 
 _PLAN = ("param_plan", "boundary_classes")
-_UNMISTAKABLE = (*_PLAN, "hpplan_routes", "hpplan_exec", "plan_overrides", "feature_width")
+_UNMISTAKABLE = (*_PLAN, "hpplan_routes", "hpplan_exec", "plan_overrides", "feature_width", "within_node")
 """Fields at the top of a document that nobody else's have."""
 
 _UNMISTAKABLE_BELOW = (

@@ -27,6 +27,7 @@ from hpplan.plan.rules import (
     rules_of_plan,
 )
 from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, read_strategies
+from hpplan.routing.cluster import check_links
 from hpplan.routing.routes_document import load_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from hpplan.routing.routes import RoutingTable
 
 
-CHECKED = ("plan", "rules", "strategies", "workload", "routes")
+CHECKED = ("plan", "rules", "strategies", "workload", "routes", "links")
 """The kinds of documents that are checked, each by a method of a run."""
 
 
@@ -207,6 +208,9 @@ class CheckRun:
 
     def _check_workload(self, document: Document) -> None:
         self.findings.extend(check_workload(document.data, document.place, self.mesh))
+
+    def _check_links(self, document: Document) -> None:
+        self.findings.extend(check_links(document.data, document.place))
 
     def _check_routes(self, document: Document) -> None:
         try:

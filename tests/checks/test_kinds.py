@@ -23,6 +23,7 @@ DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"sequence": {}, "items": []}, "workload"),
     ({"micro_batches": [{}]}, "workload"),
     ({"hpplan_routes": 1, "workload": {}}, "routes"),
+    ({"ranks_per_node": 8, "within_node": {}, "copy": 20}, "links"),
     ({"hpplan_exec": 1, "feature_width": 8, "ranks": []}, "execution"),
     ({"ways": [], "take": "record", "reason": ""}, "comparison"),
     ({"micro_batches": 2, "policies": {}, "cost": "rows"}, "statistics"),

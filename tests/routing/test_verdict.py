@@ -148,5 +148,5 @@ def test_the_verdict_as_data() -> None:
         "bytes_leaving": 0,
         "input_bytes": 0,
         "seconds": None,
-        "change": {"option": "--pool all", "times_mean": 1.0, **moved},
+        "change": {"option": "--pool all", "times_mean": 1.0, "seconds": None, **moved},
     }

@@ -72,7 +72,7 @@ def side_by_side(found: Statistics, measure: Measure) -> tuple[str, list[list[st
 
 def spelled(measure: Measure, value: float) -> str:
     """Spell a value of a measure."""
-    if measure.name == "seconds":
+    if measure.name.endswith("seconds"):
         return duration(value)
     if "bytes" in measure.name:
         return size(value)

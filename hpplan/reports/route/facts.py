@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hpplan.reports.terminal.quantities import duration, share, size
 from hpplan.routing.comparison import leaves_out, records_needed
+from hpplan.routing.traffic import Link
 from hpplan.wording import plural
 
 if TYPE_CHECKING:
@@ -62,7 +63,10 @@ def verdict_of(view: RouteView) -> Facts:
         f"{size(found.price.bytes_leaving)}{inputs} leave their rank; "
         f"the busiest rank moves {size(found.price.busiest_bytes)}"
     )
-    if found.seconds is not None:
+    predicted = view.traffic.prediction
+    if predicted is not None:
+        cost += f", features in {duration(predicted.forward)} and back in {duration(predicted.backward)}"
+    elif found.seconds is not None:
         cost += f", features in {duration(found.seconds)}"
     change = f"none of {found.tried} that were planned helps" if found.tried else "none was planned"
     if found.change is not None:
@@ -71,6 +75,8 @@ def verdict_of(view: RouteView) -> Facts:
             f"{found.change.option}: {found.change.times_mean:.2f} times the mean, "
             f"{size(after.bytes_leaving)} leave their rank, the busiest moves {size(after.busiest_bytes)}"
         )
+        if after.seconds is not None:
+            change += f", features there and back in {duration(after.seconds)}"
     return [("balance", balance), ("cost", cost), ("change", change)]
 
 
@@ -122,7 +128,10 @@ def totals_of(view: RouteView) -> Facts:
         ("producer load", loaded),
         ("largest buffer", f"{size(traffic.largest_buffer)} on one side of a rank"),
     ]
-    if view.link is not None and traffic.seconds is not None:
+    if traffic.prediction is not None:
+        forward, backward = map(duration, traffic.prediction)
+        totals.append(("predicted time", f"{forward} forward, {backward} backward, over the links given"))
+    elif isinstance(view.link, Link) and traffic.seconds is not None:
         at = f"at {view.link.bandwidth:g} GB/s and {view.link.latency:g} us"
         totals.append(("estimated time", f"{duration(traffic.seconds)} {at}, for the busiest rank"))
     return totals + _of_inputs(view)

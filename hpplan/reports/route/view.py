@@ -15,6 +15,7 @@ from hpplan.routing.verdict import VERDICT, verdict
 if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
     from hpplan.routing.assignment.base import Cost
+    from hpplan.routing.cluster import Cluster
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.traffic import Link, RankTraffic
     from hpplan.routing.verdict import Verdict
@@ -27,7 +28,7 @@ class RouteView:
     table: RoutingTable
     assigned_by: str
     """The policy that filled the buckets; empty where they were given."""
-    link: Link | None = None
+    link: Link | Cluster | None = None
     ranks_per_node: int | None = None
     name: str = ""
     """What was routed, where that is a file."""

@@ -1,0 +1,138 @@
+"""`links.yaml`: what the ranks of a cluster are connected with, and how fast they copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic_core import core_schema
+
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.errors import InvalidInput
+from hpplan.routing.cluster_codes import MALFORMED_LINKS, NO_LINK_BETWEEN_NODES, UNKNOWN_LINKS_FIELD
+from hpplan.routing.request import FASTEST, LONGEST, SLOWEST
+from hpplan.shapes.findings import Checker, Codes, ignored, kind_of
+from hpplan.shapes.shape import Field, Shape, count, key_order, told, written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_core.core_schema import CoreSchema
+
+_NOWHERE = Place("links")
+"""Where findings are about data that no document has."""
+
+
+def _number(least: float, most: float, what: str) -> CoreSchema:
+    def out_of_range(name: str, found: object, place: Place) -> Diagnostic:
+        message = f"{name} must be {what} from {least:g} to {most:g}, not {kind_of(found)}"
+        return Diagnostic(MALFORMED_LINKS, message, place)
+
+    schema = core_schema.float_schema(strict=True, ge=least, le=most, allow_inf_nan=False)
+    faults = ("greater_than_equal", "less_than_equal", "finite_number")
+    return told(schema, **dict.fromkeys(faults, out_of_range))
+
+
+_SPEED = _number(SLOWEST, FASTEST, "GB/s")
+LINK_KIND = Shape(
+    None,
+    Field("bandwidth", _SPEED, "Of one such link, each way, in 10^9 bytes/s.", required=True),
+    Field(
+        "latency",
+        _number(0.0, LONGEST, "microseconds"),
+        "Of an exchange with each peer at the other end, in microseconds.",
+        default=0.0,
+    ),
+    Field(
+        "shared_by",
+        count(1),
+        "Ranks of a node, one after the other, that share one such link.",
+        default=1,
+    ),
+    unknown="told",
+)
+LINKS = Shape(
+    "Links",
+    Field("ranks_per_node", count(1), "Ranks of one node; those of a node follow each other.", required=True),
+    Field(
+        "within_node",
+        LINK_KIND.schema,
+        "The links between ranks of one node.",
+        required=True,
+        get=lambda cluster: written(LINK_KIND.fields, cluster.within_node),
+    ),
+    Field(
+        "between_nodes",
+        LINK_KIND.schema,
+        "The links of a node's ranks to other nodes. Absent: there is one node.",
+        get=lambda cluster: (
+            None if cluster.between_nodes is None else written(LINK_KIND.fields, cluster.between_nodes)
+        ),
+    ),
+    Field("copy", _SPEED, "How fast a rank packs rows into a buffer, in 10^9 bytes/s.", required=True),
+    unknown="told",
+)
+KEY_ORDER = key_order(LINKS)
+"""Where the writer follows the order of fields in a document of links."""
+
+check_links = Checker(
+    LINKS, Codes(missing=MALFORMED_LINKS, mistyped=MALFORMED_LINKS, unknown=ignored(UNKNOWN_LINKS_FIELD))
+)
+
+
+class LinkKind(NamedTuple):
+    """Links of one kind."""
+
+    bandwidth: float
+    """GB/s of one link, each way."""
+    latency: float = 0.0
+    """Microseconds, with each peer."""
+    shared_by: int = 1
+    """Ranks that share one link."""
+
+
+class Cluster(NamedTuple):
+    """What `links.yaml` says."""
+
+    ranks_per_node: int
+    within_node: LinkKind
+    copy: float
+    """GB/s of packing."""
+    between_nodes: LinkKind | None = None
+    """None where there is one node."""
+    place: Place = _NOWHERE
+    warnings: tuple[Diagnostic, ...] = ()
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the links as a document."""
+        return written(LINKS.fields, self)
+
+    def check_reach(self, world_size: int) -> None:
+        """Raise InvalidInput where so many ranks are on several nodes, and nothing says what joins them."""
+        if self.between_nodes is None and world_size > self.ranks_per_node:
+            message = (
+                f"{world_size:,} ranks are on several nodes of {self.ranks_per_node:,}, "
+                "and `between_nodes` is missing"
+            )
+            hint = "measure on several nodes with `hpplan exec --calibrate`, or correct `ranks_per_node`"
+            raise InvalidInput([Diagnostic(NO_LINK_BETWEEN_NODES, message, self.place, hint)])
+
+
+def cluster_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> Cluster:
+    """Return the links that a document says; raise InvalidInput with everything that is wrong with them."""
+    findings = list(check_links(data, place))
+    if any(finding.level == "error" for finding in findings):
+        raise InvalidInput(findings)
+    between = data.get("between_nodes")
+    return Cluster(
+        data["ranks_per_node"],
+        _link_kind(data["within_node"]),
+        float(data["copy"]),
+        None if between is None else _link_kind(between),
+        place,
+        tuple(findings),
+    )
+
+
+def _link_kind(data: Mapping[str, Any]) -> LinkKind:
+    known = {name: data[name] for name in LinkKind._fields if name in data}
+    return LinkKind(**known)
