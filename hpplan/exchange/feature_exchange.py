@@ -326,9 +326,10 @@ class FeatureExchange:
         """Exchange the rows of my bucket, `[rows, width]` in bucket order, for the rows of my tokens.
 
         Several payload tensors with the same rows travel in one collective. A
-        rank without a bucket passes zero rows of the same width, dtype and
-        device. Raises PeersFailed on every rank, naming the rank, when one
-        brings something else, or is lost. Where one rank makes up the group and
+        rank without a bucket passes zero rows of the same width and device, and
+        gets the others' dtype, which it need not know under autocast. Raises
+        PeersFailed on every rank, naming the rank, when one brings something
+        else, or is lost. Where one rank makes up the group and
         keeps all its rows as they lie, what it gets is the features themselves,
         not a copy: it must not change either in place.
         """
@@ -376,11 +377,26 @@ class FeatureExchange:
                 return payloads if self._engine.packing.in_order else self._run(payloads, None)
             alike = self._alike(signature_of(payloads), new=True, checked=checked)
         wants_grad = torch.is_grad_enabled() and any(payload.requires_grad for payload in payloads)
-        received = self._run(payloads, self.group.lockstep.call(alike, wants_grad=wants_grad))
+        step = self.group.lockstep.call(alike, wants_grad=wants_grad)
+        if not self._engine.packing.bucket_rows:
+            payloads = self._met(step, payloads, checked=checked)
+        received = self._run(payloads, step)
         if look not in self._known:
             self._known[look] = self._alike(alike.signature, new=False, checked=checked)
-        self._last = alike.signature
+        self._last = step.alike.signature
         return received
+
+    def _met(
+        self, step: Step, payloads: tuple[torch.Tensor, ...], *, checked: bool
+    ) -> tuple[torch.Tensor, ...]:
+        """Return payloads without rows in the others' dtype, and go on as a rank that brought that."""
+        dtype = step.meet("exchanging features")
+        if dtype is None:
+            return payloads
+        signature, apart = step.alike.signature._replace(dtype=dtype), step.alike.apart
+        step.alike = Alike(self.digest, self.replica_grad, signature, first=False, checked=checked)
+        step.alike.apart = apart
+        return tuple(payload.to(dtype) for payload in payloads)
 
     def agree_again(self) -> None:
         """Return at once: in each call ranks find out by themselves whether one has thawed its encoder.
@@ -389,9 +405,20 @@ class FeatureExchange:
         """
 
     def _alike(self, signature: Signature, *, new: bool, checked: bool) -> Alike:
+        if not self._engine.packing.bucket_rows and self._last is not None:
+            # Without rows, it has the dtype that the others have.
+            signature = signature._replace(dtype=self._last.dtype)
         surprise = news(signature, self._last) if new and self._last not in {None, signature} else ""
         first = new and self._last is None
-        return Alike(self.digest, self.replica_grad, signature, surprise, first=first, checked=checked)
+        return Alike(
+            self.digest,
+            self.replica_grad,
+            signature,
+            surprise,
+            first=first,
+            checked=checked,
+            without_rows=not self._engine.packing.bucket_rows,
+        )
 
     def _run(self, payloads: Sequence[torch.Tensor], step: Step | None) -> tuple[torch.Tensor, ...]:
         """Run the collective of a step that all ranks take; without one, this rank is alone."""

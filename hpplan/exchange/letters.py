@@ -55,6 +55,11 @@ class Letters:
         self._arrived = torch.frombuffer(self._box, dtype=torch.uint8)[: sum(self._splits)]
         self._starts = [number * length for number in range(len(self._others))]
 
+    @property
+    def carries_rows(self) -> bool:
+        """Whether letters have room for rows at all."""
+        return self._room > 0
+
     def have_room(self, leaving: Sequence[torch.Tensor], arriving: Sequence[int]) -> bool:
         """Whether rows fit into letters: their bytes by rank, and how many are to come."""
         sizes = [rows.numel() for rows in leaving]

@@ -8,25 +8,27 @@ from enum import IntEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+import torch
 import torch.distributed as dist
 
 from hpplan.exchange.letters import NOTE_BYTES, Letters
-from hpplan.exchange.payloads import spelled
+from hpplan.exchange.payloads import name_of, spelled
 from hpplan.watch.majority import odd_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import torch
-
     from hpplan.exchange.payloads import Signature
     from hpplan.exchange.transport import Transport
     from hpplan.watch.ledger import Ledger
 
-_FORM = struct.Struct("<16sQBB")
-"""Stamp, call, kind, flags; what is the same for all ranks comes before the flags."""
+_FORM = struct.Struct("<16sQB8sB")
+"""Stamp, call, kind, dtype, flags; the first three are the same for all ranks."""
 
-_FLAGS_AT = _FORM.size - 1
+_DTYPE_AT, _FLAGS_AT = _FORM.size - 9, _FORM.size - 1
+_ANY_DTYPE = bytes(8)
+"""Of a rank without rows, which has that of the others."""
+
 _NEEDS_GRAD = 1
 _CARRIED = 2
 
@@ -58,12 +60,15 @@ class Alike:
         *,
         first: bool,
         checked: bool = False,
+        without_rows: bool = False,
     ) -> None:
         """Take what can be said about a call; `news` says why this rank may be the odd one."""
         self.signature = signature
-        exact = sha256(repr(signature).encode()).hexdigest()
+        dtype = "" if without_rows else name_of(signature.dtype)
+        self.dtype = sha256(dtype.encode()).digest()[: len(_ANY_DTYPE)] if dtype else _ANY_DTYPE
+        exact = sha256(repr(signature[1:]).encode()).hexdigest()
         self.stamp = sha256(f"{routes} {replica_grad} {exact} {checked}".encode()).digest()[:16]
-        brings = {"brings": spelled(signature)[:200], "exact": exact, "news": news[:300]}
+        brings = {"brings": spelled(signature)[:200], "exact": exact, "dtype": dtype, "news": news[:300]}
         said = {"routes": routes, "replica_grad": replica_grad, **brings, "first": first, "checked": checked}
         text = json.dumps(said, ensure_ascii=False).encode()
         self.text = text.ljust(NOTE_BYTES - _FORM.size)
@@ -95,12 +100,18 @@ class Lockstep:
     def compare(self) -> list[int]:
         """Return the flags of all ranks' last notes; raise PeersFailed where they are not of one step."""
         heads = self.letters.notes(_FORM.size)
-        mine = heads[0][:_FLAGS_AT]
-        for head in heads:
-            if not head.startswith(mine):
-                notes = self.letters.notes(NOTE_BYTES)
-                self._fail(_difference(self._ranks, [_read(note) for note in notes]))
+        mine = heads[0][:_DTYPE_AT]
+        dtypes = {head[_DTYPE_AT:_FLAGS_AT] for head in heads} - {_ANY_DTYPE}
+        if len(dtypes) > 1 or not all(head.startswith(mine) for head in heads):
+            notes = self.letters.notes(NOTE_BYTES)
+            self._fail(_difference(self._ranks, [_read(note) for note in notes]))
         return [head[_FLAGS_AT] for head in heads]
+
+    def dtype(self) -> torch.dtype | None:
+        """Return the dtype that ranks with rows brought with their last notes; None where none has any."""
+        names = (_read(note).alike["dtype"] for note in self.letters.notes(NOTE_BYTES))
+        name = next((name for name in names if name), None)
+        return None if name is None else getattr(torch, name)
 
     def _fail(self, reason: str) -> NoReturn:
         self._ledger.fail(self._ledger.declare(reason))
@@ -113,14 +124,25 @@ class Step:
         """Know what the rank is about to do."""
         self.needs_grad = wants_grad
         """Whether some rank needs gradients, as far as is known."""
+        self.alike = alike
         self._lockstep = lockstep
-        self._alike = alike
         self._kind = kind
         self._call = call
+        self._met = False
+        """Whether the letters of this step are here already."""
 
     def back(self) -> Step:
         """Return the step of the call's backward."""
-        return Step(self._lockstep, self._alike, Kind.GRADIENTS, self._call, wants_grad=False)
+        return Step(self._lockstep, self.alike, Kind.GRADIENTS, self._call, wants_grad=False)
+
+    def meet(self, doing: str) -> torch.dtype | None:
+        """Exchange the letters of a rank without rows; return the others' dtype, None where none has rows.
+
+        The step is taken afterwards, by a rank that knows how many bytes came.
+        """
+        self._write(None, self._lockstep.letters.carries_rows, doing)
+        self._met = True
+        return self._lockstep.dtype()
 
     def take(
         self, leaving: Sequence[torch.Tensor], arriving: Sequence[int], doing: str
@@ -131,18 +153,24 @@ class Step:
         where rows travel apart: where there are many, or they are elsewhere.
         Raises PeersFailed on every rank where one takes another step.
         """
-        letters, alike = self._lockstep.letters, self._alike
-        carried = bool(leaving) and not alike.apart and letters.have_room(leaving, arriving)
+        letters = self._lockstep.letters
+        if not self._met:
+            carried = bool(leaving) and not self.alike.apart and letters.have_room(leaving, arriving)
+            self._write(leaving if carried else None, carried, doing)
+        return None if self.alike.apart else letters.rows(leaving[letters.rank], arriving)
+
+    def _write(self, leaving: Sequence[torch.Tensor] | None, carried: bool, doing: str) -> None:
+        """Exchange letters, and find out what all ranks do."""
+        alike = self.alike
         flags = _NEEDS_GRAD * self.needs_grad + _CARRIED * carried
-        head = _FORM.pack(alike.stamp, self._call, self._kind, flags)
-        letters.exchange(head + alike.text, leaving if carried else None, doing)
+        head = _FORM.pack(alike.stamp, self._call, self._kind, alike.dtype, flags)
+        self._lockstep.letters.exchange(head + alike.text, leaving, doing)
         every, some = ~0, 0
         for flags in self._lockstep.compare():
             every &= flags
             some |= flags
         self.needs_grad = bool(some & _NEEDS_GRAD)
         alike.apart = not every & _CARRIED
-        return None if alike.apart else letters.rows(leaving[letters.rank], arriving)
 
 
 class _Said(NamedTuple):
@@ -157,7 +185,7 @@ class _Said(NamedTuple):
 
 
 def _read(note: bytes) -> _Said:
-    _, call, kind, _ = _FORM.unpack_from(note)
+    _, call, kind, _, _ = _FORM.unpack_from(note)
     return _Said(Kind(kind), call, json.loads(note[_FORM.size :]))
 
 
@@ -167,11 +195,13 @@ def _difference(ranks: Sequence[int], said: Sequence[_Said]) -> str:
         odd, usual = found
         steps = f"rank {ranks[odd]} {said[odd].doing}, and rank {ranks[usual]} {said[usual].doing}"
         return f"{steps}; {_ORDER}"
-    for key in ("routes", "replica_grad", "checked", "exact"):
-        if (found := odd_one([one.alike[key] for one in said])) is not None:
+    with_rows = [at for at, one in enumerate(said) if one.alike["dtype"]]
+    for key in ("routes", "replica_grad", "checked", "exact", "dtype"):
+        at = with_rows if key == "dtype" else range(len(said))
+        if (found := odd_one([said[rank].alike[key] for rank in at])) is not None:
+            odd, usual = found = (at[found[0]], at[found[1]])
             break
     assert found is not None
-    odd, usual = found
     (theirs, ours), first = (said[at].alike for at in found), all(said[at].alike["first"] for at in found)
     what = "" if first else f"{said[odd].doing} "
     if key == "routes":

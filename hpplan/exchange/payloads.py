@@ -52,7 +52,7 @@ def difference(name: str, payload: torch.Tensor, first: torch.Tensor, rows: int)
         return f"{name} cannot be sent: {problem}"
     if len(payload) != rows:
         return f"{name} have {len(payload)} rows, and the rank's bucket has {rows}"
-    if payload.dtype != first.dtype:
+    if rows and payload.dtype != first.dtype:
         return f"{name} has dtype {name_of(payload.dtype)}, and payload 0 {name_of(first.dtype)}"
     if payload.device != first.device:
         return f"{name} is on {payload.device}, and payload 0 on {first.device}"
