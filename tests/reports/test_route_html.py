@@ -148,7 +148,13 @@ def test_colour_is_not_the_only_carrier() -> None:
 
 def test_shades_and_legend() -> None:
     """The largest has the last shade, one row of many the first, and none has none."""
-    assert [route_svg.shade_of(rows, 100) for rows in (0, 1, 20, 21, 100)] == [0, 1, 1, 2, 5]
+    assert [route_svg.shade_of(rows, [20, 40, 60, 80, 100]) for rows in (0, 1, 20, 21, 100)] == [
+        0,
+        1,
+        1,
+        2,
+        5,
+    ]
     svg = route_svg.render(worked_case())
     assert re.findall(r"≤ [0-9]+", svg) == ["≤ 2", "≤ 4", "≤ 6", "≤ 8", "≤ 10"]
 

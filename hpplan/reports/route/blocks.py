@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A partition of ranks. `kind` says what one block is: a rank, a node, a CP group, a block of those."""
+    """A partition of ranks.
+
+    `kind` says what one block is: a rank, a node, a CP group, a replica, a block of those, or the ranks of
+    one number in all parents.
+    """
 
     kind: str
     labels: tuple[str, ...]
@@ -26,7 +30,7 @@ class Blocks:
     ranks: tuple[tuple[int, ...], ...]
     """Global ranks of each block."""
     numbered: str = ""
-    """How blocks of several replicas are numbered, with a comma before it; else empty."""
+    """How blocks are numbered or laid on top of each other, with a comma before it; else empty."""
 
     def name(self, block: int) -> str:
         """Name a block in a sentence: `rank 3`, `CP groups 0-7`."""
@@ -43,49 +47,94 @@ def shown_parents(view: RouteView) -> tuple[ParentRoutes, ...]:
     return parents[:1] if view.alike else parents
 
 
+MOST_PARENTS = 8
+"""Parents up to which a matrix has lines of their own for each."""
+
+
 def fold_ranks(view: RouteView, most: int) -> Blocks:
     """Return the finest partition of the ranks that are shown with at most `most` blocks.
 
     Ranks themselves, nodes where their size is given, CP groups (the TP ranks
-    of one CP coordinate), several CP groups together, or, where there is only
-    one, neighbouring ranks together.
+    of one CP coordinate), several CP groups of a replica together, replicas, several replicas
+    together, or, in a parent of one CP group, neighbouring ranks together.
     """
-    mesh = view.table.mesh
+    return _folded(view, shown_parents(view), most, view.ranks_per_node)
+
+
+def fold_pairs(view: RouteView, most: int) -> Blocks:
+    """Return the partition for a matrix of who sends to whom.
+
+    Ranks of different parents exchange nothing: of many parents all are laid on top of each other, by
+    parent rank, as else only a diagonal would be left.
+    """
     parents = shown_parents(view)
-    several_replicas = len(parents) > 1
+    if len(parents) <= MOST_PARENTS:
+        return fold_ranks(view, most)
+    one = _folded(view, parents[:1], most, None)
+    first = parents[0].ranks
+    block_of = [0] * view.table.mesh.world_size
+    members: list[list[int]] = [[] for _ in one.labels]
+    for parent in parents:
+        for at, rank in enumerate(parent.ranks):
+            block_of[rank] = one.block_of[first[at]]
+            members[block_of[rank]].append(rank)
+    kind, labels = one.kind, one.labels
+    if kind == "rank":
+        kind, labels = "parent rank", tuple(str(at) for at in range(len(first)))
+    laid = f"{one.numbered}, {len(parents):,} parents added up"
+    return Blocks(kind, labels, tuple(block_of), tuple(map(tuple, members)), laid)
+
+
+def _folded(view: RouteView, parents: Sequence[ParentRoutes], most: int, per_node: int | None) -> Blocks:
+    mesh = view.table.mesh
     ranks = sorted(rank for parent in parents for rank in parent.ranks)
-
-    def group(rank: int) -> int:
-        at = mesh.coordinates(rank)
-        return at["dp"] * mesh.cp + at["cp"]
-
-    def of_group(rank: int) -> str:
-        dp, cp = divmod(group(rank), mesh.cp)
-        return f"{dp}.{cp}" if several_replicas else f"{cp}"
-
     if len(ranks) <= most:
         return _partition("rank", mesh.world_size, ranks, str)
-    per_node = view.ranks_per_node
     if per_node is not None and len({rank // per_node for rank in ranks}) <= most:
         return _partition("node", mesh.world_size, ranks, lambda rank: str(rank // per_node))
-    groups = len(parents) * mesh.cp
-    if 1 < groups <= most:
-        numbered = ", numbered replica.cp" if several_replicas else ""
-        return _partition("CP group", mesh.world_size, ranks, of_group, numbered)
+    at = {rank: mesh.coordinates(rank) for rank in ranks}
+    replicas = len({one["dp"] for one in at.values()})
+    label: Callable[[int], str]
     numbered = ""
-    if groups > 1:
-        kind, many, number = "block of CP groups", groups, {rank: group(rank) for rank in ranks}
-        numbered = ", counted through the replicas" if several_replicas else ""
+    if replicas > most:
+        kind, label = "block of replicas", _together(replicas, most, lambda rank: at[rank]["dp"])
+    elif replicas > 1:
+        each = next(
+            one for one in range(1, mesh.cp + 1) if mesh.cp % one == 0 and replicas * mesh.cp // one <= most
+        )
+        kind, numbered = _CP_GROUPS[each > 1], ", numbered replica.cp"
+
+        def label(rank: int) -> str:
+            first = at[rank]["cp"] // each * each
+            return f"{at[rank]['dp']}.{_range(first, first + each - 1)}"
+
+        if each == mesh.cp:
+            kind, numbered, label = "replica", "", lambda rank: str(at[rank]["dp"])
+    elif mesh.cp > 1:
+        kind, label = _CP_GROUPS[mesh.cp > most], _together(mesh.cp, most, lambda rank: at[rank]["cp"])
     else:
-        kind, many, number = "block of ranks", len(ranks), {rank: at for at, rank in enumerate(ranks)}
-    together = -(-many // most)
+        numbers = {rank: number for number, rank in enumerate(ranks)}
+        kind, label = "block of ranks", _together(len(ranks), most, numbers.__getitem__)
+    return _partition(kind, mesh.world_size, ranks, label, numbered)
 
-    def several(rank: int) -> str:
-        first = number[rank] // together * together
-        last = min(first + together, many) - 1
-        return f"{first}-{last}" if last > first else f"{first}"
 
-    return _partition(kind, mesh.world_size, ranks, several, numbered)
+_CP_GROUPS = ("CP group", "block of CP groups")
+"""One of them, and several."""
+
+
+def _together(many: int, most: int, number: Callable[[int], int]) -> Callable[[int], str]:
+    """Return the label of a rank, of whose kind `number` is one of `many`, in at most `most` blocks."""
+    each = -(-many // most)
+
+    def label(rank: int) -> str:
+        first = number(rank) // each * each
+        return _range(first, min(first + each, many) - 1)
+
+    return label
+
+
+def _range(first: int, last: int) -> str:
+    return f"{first}-{last}" if last > first else f"{first}"
 
 
 def _partition(

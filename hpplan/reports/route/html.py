@@ -142,8 +142,12 @@ def _whose(view: RouteView) -> str:
 
 def _heat(view: RouteView, heat: HeatMap) -> str:
     kind = heat.blocks.kind
+    each = max(map(len, heat.blocks.ranks))
+    cell = f" A square adds up {each} x {each} pairs of ranks." if each > 1 else ""
+    if kind.endswith("parent rank"):
+        cell = " A square adds up one pair of ranks of every parent, as parents exchange nothing."
     caption = (
-        f"Rows from each {kind} (line) to each (column){heat.blocks.numbered}. "
+        f"Rows from each {kind} (line) to each (column){heat.blocks.numbered}.{cell} "
         "Hold the pointer over a square for its rows."
     )
     labels = [escape(label) for label in heat.blocks.labels]

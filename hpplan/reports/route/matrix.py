@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hpplan.reports.route.blocks import fold_ranks, shown_parents
+from hpplan.reports.route.blocks import fold_pairs, shown_parents
 from hpplan.reports.terminal.screen import SHADES
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ NUMBERED = 8
 
 def shaded_matrix(view: RouteView, screen: Screen) -> str:
     """Return the matrix with its title, labels and legend; `MOST_BLOCKS` fit 80 columns."""
-    blocks = fold_ranks(view, MOST_BLOCKS)
+    blocks = fold_pairs(view, MOST_BLOCKS)
     matrix = blocks.matrix(shown_parents(view))
     labels, kind, dp = blocks.labels, blocks.kind, view.table.mesh.dp
     whose = f" of one of {dp} replicas, all alike" if view.alike and dp > 1 else ""

@@ -30,7 +30,11 @@ dd {{ margin: 0; min-width: 0; }}
 figure {{ margin: 0; }}
 .beside {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr));
   gap: 1.2rem; }}
-.scroll {{ overflow-x: auto; max-width: 100%; }}
+.scroll {{ overflow-x: auto; max-width: 100%; background:
+  linear-gradient(to right, var(--page), var(--page)) left / 1.5rem 100% local,
+  linear-gradient(to left, var(--page), var(--page)) right / 1.5rem 100% local,
+  linear-gradient(to right, var(--shade), transparent) left / 1rem 100%,
+  linear-gradient(to left, var(--shade), transparent) right / 1rem 100%; background-repeat: no-repeat; }}
 .scroll svg {{ display: block; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }}
 caption {{ text-align: left; padding: .3rem 0; }}

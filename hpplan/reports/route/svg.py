@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from hpplan.reports.route.blocks import cells_of, fold_ranks, shown_parents
+from hpplan.reports.route.blocks import cells_of, fold_pairs, shown_parents
 from hpplan.reports.route.markup import escape
 from hpplan.reports.route.palette import SCHEMES
 from hpplan.reports.terminal.quantities import short_count, size
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from hpplan.reports.route.view import RouteView
 
 MOST_RANKS = 128
-"""Blocks that a heat map shows as they are, as long as no more than `MOST_CELLS` pairs exchange."""
+"""Ranks that a heat map shows as they are, as long as no more than `MOST_CELLS` pairs exchange."""
 MOST_CELLS = 10_000
 MOST_BLOCKS = 64
 """Blocks of ranks that a folded heat map shows."""
@@ -27,7 +28,8 @@ SHADES = 5
 
 _NUMBERED_CELL = 34
 """Cells of this many pixels carry their number."""
-_CELLS = ((16, _NUMBERED_CELL), (32, 20), (64, 13), (MOST_RANKS, 7))
+_NUMBERED = 16
+_CELLS = ((_NUMBERED, _NUMBERED_CELL), (32, 20), (64, 13), (MOST_RANKS, 7))
 """Up to so many blocks, a cell has so many pixels: the whole fits the page."""
 _SMALLEST_BOLD = 13
 """Pixels of a square from which its dashes are two wide."""
@@ -68,26 +70,43 @@ def render(view: RouteView) -> str:
     """Return the heat map alone, as an SVG document that follows light and dark."""
     head, body = heat_map(view).svg.split(">", 1)
     style = f"<style>\n{SCHEMES}{STYLE}</style>\n"
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{head}>\n{style}{body}\n'
+    paper = '<rect width="100%" height="100%" fill="var(--page)"/>\n'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{head}>\n{style}{paper}{body}\n'
 
 
 def heat_map(view: RouteView) -> HeatMap:
     """Draw the transfer matrix, folded where there are too many ranks for one square each."""
     parents = shown_parents(view)
-    blocks = fold_ranks(view, MOST_RANKS if cells_of(parents) <= MOST_CELLS else MOST_BLOCKS)
+    exchanging = sum(len(parent.ranks) for parent in parents)
+    few = exchanging <= MOST_RANKS and cells_of(parents) <= MOST_CELLS
+    blocks = fold_pairs(view, MOST_RANKS if few else MOST_BLOCKS)
     matrix = blocks.matrix(parents)
     return HeatMap("".join(_svg(view, blocks, matrix)), blocks, matrix)
 
 
-def shade_of(rows: int, largest: int) -> int:
+def limits_of(largest: int, blocks: int) -> list[int]:
+    """Return up to how many rows each shade goes.
+
+    Shades of few blocks, which have their numbers, are even steps. Of many each goes twice as far as the
+    one before: few pairs are as busy as the busiest, and the others are to be told apart as well.
+
+    >>> limits_of(100, 4), limits_of(100, 64)
+    ([20, 40, 60, 80, 100], [6, 12, 25, 50, 100])
+    """
+    if blocks <= _NUMBERED:
+        return [largest * shade // SHADES for shade in range(1, SHADES + 1)]
+    return [largest >> (SHADES - shade) for shade in range(1, SHADES + 1)]
+
+
+def shade_of(rows: int, limits: list[int]) -> int:
     """Return the shade of a number of rows: 0 for none, `SHADES` for the largest."""
-    return -(-rows * SHADES // largest) if rows else 0
+    return 1 + bisect_left(limits, rows) if rows else 0
 
 
 def _svg(view: RouteView, blocks: Blocks, matrix: list[list[int]]) -> Iterator[str]:
     count = len(blocks.labels)
     cell = next((pixels for most, pixels in _CELLS if count <= most), _CELLS[-1][1])
-    largest = max(map(max, matrix), default=0)
+    limits = limits_of(max(map(max, matrix), default=0), count)
     left = round(26 + _LETTER * max(map(len, blocks.labels)))
     side = cell * count
     width = max(left + side + 12, 330)
@@ -97,7 +116,6 @@ def _svg(view: RouteView, blocks: Blocks, matrix: list[list[int]]) -> Iterator[s
         f'<svg xmlns="http://www.w3.org/2000/svg" class="heat" role="img" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" aria-label="{escape(_summary(view, blocks, matrix))}">\n'
         f"<title>{title}</title>\n"
-        f'<rect width="{width}" height="{height}" fill="var(--page)"/>\n'
         f'<text class="axis" x="{left}" y="14">to {blocks.kind}</text>\n'
         f'<text class="axis" transform="translate(14 {_TOP}) rotate(-90)" text-anchor="end">'
         f"from {blocks.kind}</text>\n"
@@ -107,8 +125,8 @@ def _svg(view: RouteView, blocks: Blocks, matrix: list[list[int]]) -> Iterator[s
     for line, row in enumerate(matrix):
         for column, rows in enumerate(row):
             if rows:
-                yield _square(view, blocks, line, column, rows, largest, cell, left)
-    yield from _legend(largest, left, _TOP + side + 30)
+                yield _square(view, blocks, line, column, rows, limits, cell, left)
+    yield from _legend(blocks, limits, left, _TOP + side + 30)
     yield "</svg>"
 
 
@@ -127,9 +145,16 @@ def _labels(blocks: Blocks, cell: int, left: int) -> Iterator[str]:
 
 
 def _square(
-    view: RouteView, blocks: Blocks, line: int, column: int, rows: int, largest: int, cell: int, left: int
+    view: RouteView,
+    blocks: Blocks,
+    line: int,
+    column: int,
+    rows: int,
+    limits: list[int],
+    cell: int,
+    left: int,
 ) -> str:
-    shade = shade_of(rows, largest)
+    shade = shade_of(rows, limits)
     inner = _side(cell, shade)
     gap = (cell - inner) / 2
     x, y = left + column * cell, _TOP + line * cell
@@ -160,11 +185,10 @@ def _side(cell: float, shade: int) -> float:
     return cell * (0.45 + 0.4 * shade / SHADES)
 
 
-def _legend(largest: int, left: int, top: int) -> Iterator[str]:
+def _legend(blocks: Blocks, limits: list[int], left: int, top: int) -> Iterator[str]:
     yield f'<text class="axis" x="{left}" y="{top}">Rows of a pair</text>\n'
     x, before = float(left), 1
-    for shade in range(1, SHADES + 1):
-        upto = largest * shade // SHADES
+    for shade, upto in enumerate(limits, start=1):
         if upto < before:
             continue
         inner = _side(20, shade)
@@ -176,13 +200,15 @@ def _legend(largest: int, left: int, top: int) -> Iterator[str]:
         )
         x += 58
         before = upto + 1
-    if not largest:
+    if not limits[-1]:
         yield f'<text x="{left}" y="{top + 24}">no rows at all</text>\n'
         return
     y = top + 58
+    alone = blocks.kind in {"rank", "parent rank"}
+    kept = "rows that stay where they are" if alone else f"rows inside one {blocks.kind}"
     yield (
         f'<rect class="kept" x="{left + 2}" y="{y}" width="12" height="12"/>\n'
-        f'<text x="{left + 20}" y="{y + 9}">dashed: rows that stay where they are</text>\n'
+        f'<text x="{left + 20}" y="{y + 9}">dashed: {kept}</text>\n'
     )
 
 
