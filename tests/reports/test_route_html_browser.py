@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from route_views import crowded, view_of, worked_case
 
+from hpplan.diagnostics import Place
+from hpplan.reports.micro_batches import html as batches_html
 from hpplan.reports.route import html as route_html
 from hpplan.reports.route import svg as route_svg
+from hpplan.routing.mesh import parse_mesh
+from hpplan.routing.meshes import compare_meshes
+from hpplan.routing.statistics import statistics
+from hpplan.routing.traffic import Link
+from hpplan.workload.workload import Workload, load_workload
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,12 +35,51 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-VIEWS = {
-    "worked case": worked_case,
-    "no sp": lambda: crowded("dp=2,cp=2,tp=4"),
-    "folded": lambda: crowded("dp=8,cp=32,tp=8,sp", rows=8, length=32768),
-    "nothing": lambda: view_of("tp=4", [], 64),
+PAGES = {
+    "worked case": lambda: route_html.render(worked_case()),
+    "no sp": lambda: route_html.render(crowded("dp=2,cp=2,tp=4")),
+    "folded": lambda: route_html.render(crowded("dp=8,cp=32,tp=8,sp", rows=8, length=32768)),
+    "nothing": lambda: route_html.render(view_of("tp=4", [], 64)),
+    "512 ranks": lambda: route_html.render(_differing(128, 4)),
+    "a pool of 512 ranks": lambda: route_html.render(_differing(128, 4, encoder_pool=128)),
+    "8,192 ranks": lambda: route_html.render(_differing(512, 16)),
+    "many micro-batches": lambda: batches_html.render(statistics(parse_mesh("dp=16,cp=2"), _many(300))),
+    "meshes": lambda: batches_html.render_meshes(
+        compare_meshes([parse_mesh("dp=16,cp=2"), parse_mesh("dp=16,cp=4,tp=2,sp")], _many(1))
+    ),
 }
+
+
+def _replicas(number: int) -> list[dict[str, Any]]:
+    """Return replicas of their own, every seventh without items, with ever larger ones."""
+    return [
+        {
+            "items": [
+                {
+                    "item_id": 8 * at + row,
+                    "batch_index": row,
+                    "decoder_token_start": 40 * row,
+                    "output_rows": 1 + (at * 37 + row * 101) % 300,
+                    "input_rows": 4,
+                }
+                for row in range(at % 7)
+            ]
+        }
+        for at in range(number)
+    ]
+
+
+def _differing(dp: int, cp: int, **fields: int) -> RouteView:
+    return view_of(f"dp={dp},cp={cp}", [], 1024, replicas=_replicas(dp), link=Link(50.0, 10.0), **fields)
+
+
+def _many(number: int) -> list[Workload]:
+    data = {"sequence": {"length": 1024}, "replicas": _replicas(number + 16)}
+    return [
+        load_workload({**data, "replicas": data["replicas"][at : at + 16]}, Place("w"))
+        for at in range(number)
+    ]
+
 
 WIDTHS = (360, 1280)
 
@@ -78,13 +124,15 @@ window.addEventListener("load", () => {
       found.faint.push(element.outerHTML.slice(0, 200));
   }
   for (const drawing of document.querySelectorAll("svg")) {
-    const frame = drawing.getBoundingClientRect();
+    // Labels of a plot stand beside it, in the margin of its figure.
+    const frame = (drawing.matches(".plot") ? drawing.parentElement : drawing).getBoundingClientRect();
     for (const text of drawing.querySelectorAll("text")) {
       const box = text.getBoundingClientRect();
       if (box.left < frame.left - 0.5 || box.right > frame.right + 0.5 || box.top < frame.top - 0.5
           || box.bottom > frame.bottom + 0.5) found.cut.push(text.textContent);
     }
     const number = drawing.querySelector(".number");
+    if (!drawing.matches(".heat")) continue;
     found.squares = drawing.querySelectorAll("rect > title").length;
     found.size = number ? parseFloat(getComputedStyle(number).fontSize) : null;
   }
@@ -118,9 +166,9 @@ def browse(folder: Path, url: str, *arguments: str) -> str:
     return finished.stdout
 
 
-def probe(folder: Path, view: RouteView, *, dark: bool = False) -> list[dict[str, Any]]:
+def probe(folder: Path, text: str, *, dark: bool = False) -> list[dict[str, Any]]:
     """Lay a page out in frames of two widths, as browsers have no narrow windows; return what each finds."""
-    page = html.escape(route_html.render(view).replace("</body>", PROBE + "</body>"))
+    page = html.escape(text.replace("</body>", PROBE + "</body>"))
     frames = "".join(
         f'<iframe style="width: {width}px; height: 900px; border: 0" srcdoc="{page}"></iframe>'
         for width in WIDTHS
@@ -136,11 +184,11 @@ def probe(folder: Path, view: RouteView, *, dark: bool = False) -> list[dict[str
     return sorted(found, key=lambda one: int(one["width"]))
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("dark", [False, True])
 def test_nothing_is_cut(tmp_path: Path, name: str, *, dark: bool) -> None:
     """The page does not scroll sideways; no text leaves its box or the window, or is too faint to read."""
-    for found in probe(tmp_path, VIEWS[name](), dark=dark):
+    for found in probe(tmp_path, PAGES[name](), dark=dark):
         assert found["page"] <= found["width"]
         assert (found["cut"], found["outside"], found["faint"]) == ([], [], [])
         assert found["scheme"] == ("dark" if dark else "light")
@@ -149,7 +197,7 @@ def test_nothing_is_cut(tmp_path: Path, name: str, *, dark: bool) -> None:
 
 def test_numbers_of_a_small_heat_map_can_be_read(tmp_path: Path) -> None:
     """On a phone the numbers in the squares keep their size; the drawing scrolls instead of shrinking."""
-    found = probe(tmp_path, crowded("dp=2,cp=2,tp=4"))[0]
+    found = probe(tmp_path, PAGES["no sp"]())[0]
     assert found["size"] >= 11
     assert found["squares"] > 8
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hpplan.reports.terminal.quantities import duration, size
+from hpplan.reports.terminal.quantities import load as spell_load
 from hpplan.wording import plural
 
 if TYPE_CHECKING:
@@ -22,11 +23,10 @@ def verdict_of(found: Statistics) -> Facts:
     one = found.running
     at = one.worst(1)[0]
     load = one.loads[at]
-    unit = "rows" if found.cost == "rows" else found.cost
     balance = (
         f"the busiest producers encode {one.times_mean:.2f} times the mean, added up over "
         f"{counted(found.micro_batches)}; furthest above it is micro-batch {at}: rank {load.rank} with "
-        f"{load.largest:,} {unit}, mean {load.mean:,.1f}"
+        f"{spell_load(load.largest, found.cost)}, mean {load.mean:,.1f}"
     )
     idle = found.policies[one.way.name]["idle_producers"]
     if idle.worst:

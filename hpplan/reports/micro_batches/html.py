@@ -17,7 +17,6 @@ from hpplan.reports.micro_batches.facts import (
 from hpplan.reports.micro_batches.svg import charts, charts_of_meshes
 from hpplan.reports.route.html import document, sections
 from hpplan.reports.route.markup import escape, facts_list, section, table
-from hpplan.reports.route.plot import plot
 from hpplan.reports.route.view import RouteView
 from hpplan.routing.assignment import DEFAULT_POLICY
 
@@ -62,7 +61,7 @@ def _of_meshes(found: Meshes) -> Iterator[str]:
     cells = ([escape(name), *numbers] for name, *numbers in rows)
     said = f"<p>Amounts are added up over {counted(found.first.micro_batches)}.</p>\n"
     yield section("meshes", "Meshes side by side", said + table("Meshes", heads, cells, kind="ways"))
-    yield section("load", "Load over micro-batches, on one scale", _figures(charts_of_meshes(found)))
+    yield section("load", "Load, on one scale", _figures(charts_of_meshes(found)))
 
 
 def _sections(found: Statistics) -> Iterator[str]:
@@ -90,7 +89,7 @@ def _policy(found: Statistics) -> str:
 def _figures(drawn: list[Chart]) -> str:
     return "".join(
         f"<figure><figcaption><b>{escape(chart.name)}</b> {escape(chart.caption)}</figcaption>\n"
-        f"{plot(*chart[2:])}</figure>\n"
+        f"{chart.drawn()}</figure>\n"
         for chart in drawn
     )
 

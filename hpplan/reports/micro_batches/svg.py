@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.reports.route import plot as route_plot
+from hpplan.reports.route.balance import loads_of, sorted_curve
 from hpplan.reports.route.markup import escape
 from hpplan.reports.route.palette import SCHEMES
 from hpplan.reports.route.plot import HEIGHT, MOST_COLUMNS, Column, numbered, plot
+from hpplan.reports.terminal.quantities import load as spell_load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +36,12 @@ class Chart(NamedTuple):
     ticks: list[tuple[float, str]]
     most: float
     """What its scale goes to."""
+    line: float | None = None
+    """Drawn across all of it."""
+
+    def drawn(self, box: str = 'width="100%"') -> str:
+        """Return it as SVG."""
+        return plot(self.label, self.columns, self.ticks, self.most, box, self.line)
 
 
 def render(found: Statistics) -> str:
@@ -51,7 +59,7 @@ def _stacked(drawn: list[Chart], title: str) -> str:
     for number, chart in enumerate(drawn):
         top = number * (HEIGHT + _TITLE_HEIGHT + 12)
         box = f'x="{_GUTTER}" y="{top + _TITLE_HEIGHT}" width="{_WIDTH - 2 * _GUTTER}"'
-        body = plot(*chart[2:], box)
+        body = chart.drawn(box)
         parts.append(f'<text class="title" x="2" y="{top + 16}">{escape(chart.name)}</text>\n{body}')
     tall = len(parts) * (HEIGHT + _TITLE_HEIGHT + 12)
     return (
@@ -83,26 +91,35 @@ def charts(found: Statistics) -> list[Chart]:
 
 
 def charts_of_meshes(found: Meshes) -> list[Chart]:
-    """Draw the load on each mesh, all on one scale."""
-    drawn = [load_chart(one, f" on {one.mesh}") for one in found.statistics]
+    """Draw the load on each mesh, all on one scale: over micro-batches, or over the producers of one."""
+    draw = load_chart if found.first.micro_batches > 1 else _one_load_chart
+    drawn = [draw(one, f" on {one.mesh}") for one in found.statistics]
     return [chart._replace(most=max(one.most for one in drawn)) for chart in drawn]
 
 
 def load_chart(found: Statistics, where: str = "") -> Chart:
     """Draw the load of the busiest producer of each micro-batch, with the mean and the bound."""
     one = found.running
-    unit = "rows" if found.cost == "rows" else found.cost
 
     def load(at: int) -> Column:
         own = one.loads[at]
         hover = (
-            f"micro-batch {at}: rank {own.rank} encodes {own.largest:,} {unit}, "
+            f"micro-batch {at}: rank {own.rank} encodes {spell_load(own.largest, found.cost)}, "
             f"mean {own.mean:,.1f}, bound {own.bound:,}"
         )
         return Column(own.largest, hover, own.mean, own.bound)
 
     caption = "Across a bar a line is the mean of all producers, a dashed one the least the busiest can have."
-    return _chart(f"Load of the busiest producer{where}, in {unit}", caption, one, load)
+    return _chart(f"Load of the busiest producer{where}, in {found.cost}", caption, one, load)
+
+
+def _one_load_chart(found: Statistics, where: str) -> Chart:
+    """Draw the load of each producer of the first micro-batch, the most first."""
+    parents = found.table(found.running.way, 0).parents
+    producers = [load for own in loads_of(parents, found.cost) for load in own]
+    curve = sorted_curve(producers, found.cost, "producer")
+    name = f"Load of each producer{where}, in {found.cost}"
+    return Chart(name, f"The most first; the line is the mean, {curve.mean:,.1f}.", *curve)
 
 
 def _chart(name: str, caption: str, one: Found, column: Callable[[int], Column]) -> Chart:

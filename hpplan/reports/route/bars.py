@@ -18,14 +18,15 @@ MOST_BLOCKS = 64
 BUSIEST = 10
 
 STYLE = """\
-.bars { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem 1.6rem; }
+.bars { display: grid; grid-template-columns:
+  repeat(auto-fill, minmax(min(100%, calc(12rem + var(--value))), 1fr)); gap: 1rem 1.6rem; }
 .bars h4 { margin: 0 0 .2rem; font-size: .95rem; }
-.bar { display: grid; grid-template-columns: 4.2rem 1fr auto; gap: .5rem; align-items: center;
+.bar { display: grid; grid-template-columns: 4.2rem 1fr var(--value); gap: .5rem; align-items: center;
   font-size: .85rem; font-variant-numeric: tabular-nums; }
 .bar .track { position: relative; height: .8rem; background: var(--lane); border-radius: 2px; }
 .bar .fill { position: absolute; left: 0; top: 0; bottom: 0; border-radius: 2px; }
 .bar .most { position: absolute; top: -2px; bottom: -2px; width: 0; border-left: 2px solid var(--ink); }
-.bar .value { min-width: 4.2rem; text-align: right; }
+.bar .value { text-align: right; }
 .encode { background: var(--encode); }
 .send { background: repeating-linear-gradient(135deg, var(--send) 0 4px, var(--send-2) 4px 7px); }
 .receive { background: repeating-linear-gradient(90deg, var(--receive) 0 3px, var(--receive-2) 3px 6px); }
@@ -43,7 +44,9 @@ def bars(view: RouteView) -> str:
     parts = [f"<p>{_how_to_read(largest, folded=folded, kind=blocks.kind)}</p>"]
     if folded:
         parts.append(_busiest(everyone))
-    parts.append('<div class="bars">')
+    # All values have one width, so that all tracks have one, and a row is as long in each.
+    letters = len(f"{largest:,}")
+    parts.append(f'<div class="bars" style="--value:{2 * letters + 3 if folded else letters}ch">')
     for number, group in enumerate(groups):
         parts.append(f"<div><h4>{escape(_title(blocks.name(number), group))}</h4>")
         parts.append(_bar("encode", [one.produced for one in group], largest))
@@ -62,7 +65,7 @@ def _how_to_read(largest: int, *, folded: bool, kind: str) -> str:
     if folded:
         text += (
             f" Ranks are folded: a bar is the mean over the ranks of one {kind}, and its tick the most of "
-            "any of them."
+            "any of them; both stand beside it."
         )
     return text
 
@@ -90,7 +93,7 @@ def _bar(name: str, values: list[int], largest: int) -> str:
     tick, value = "", f"{most:,}"
     if len(values) > 1:
         tick = f'<i class="most" style="left:{100 * most / largest if largest else 0:.4g}%"></i>'
-        value = f"{mean:,.0f}, most {most:,}"
+        value = f"{mean:,.0f} / {most:,}"
     return (
         f'<div class="bar"><span>{name}</span><span class="track">'
         f'<i class="fill {name}" style="width:{width}"></i>{tick}</span>'

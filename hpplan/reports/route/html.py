@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from hpplan.reports.route import bars as route_bars
 from hpplan.reports.route import ribbon as route_ribbon
 from hpplan.reports.route import svg as route_svg
+from hpplan.reports.route.balance import balance
 from hpplan.reports.route.compare import measures_of
 from hpplan.reports.route.facts import producer_of, setting_of, totals_of, verdict_of
 from hpplan.reports.route.items import items_table
 from hpplan.reports.route.markup import details, escape, facts_list, scroll, section, table
 from hpplan.reports.route.style import STYLE
+from hpplan.reports.route.timeline import timeline
 from hpplan.reports.terminal.quantities import duration, share, short_count, size
 from hpplan.routing.comparison import Links, compare_ways, leaves_out, records_needed
 from hpplan.version import __version__
@@ -61,6 +63,8 @@ def sections(view: RouteView, prefix: str = "", level: int = 2) -> Iterator[str]
 
     yield part("verdict", "In three lines", facts_list(verdict_of(view)))
     yield _cards(view)
+    yield part("balance", "Balance", _whose(view) + balance(view))
+    yield part("time", "Encode, then exchange", _whose(view) + timeline(view))
     yield part("setting", "What was routed", facts_list(setting_of(view)))
     yield part("totals", "In all", facts_list(totals_of(view)))
     if view.warnings:
@@ -84,6 +88,7 @@ def _cards(view: RouteView) -> str:
     traffic = view.traffic
     load = traffic.producer_load
     saved = traffic.rows_leaving - traffic.least_rows_leaving
+    largest = plural(load.largest, "row")
     incomplete = records_needed(view.table)
     peak = traffic.largest_receiver
     cards = [
@@ -102,8 +107,8 @@ def _cards(view: RouteView) -> str:
         ),
         (
             "busiest producer",
-            _times(load.largest, load.bound),
-            f"its bound: {plural(load.largest, 'row')} on {producer_of(view)}",
+            _times(load.largest, load.mean),
+            f"the mean, {_times(load.largest, load.bound)} its bound: {largest} on {producer_of(view)}",
         ),
         (
             "busiest receiver",

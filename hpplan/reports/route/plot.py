@@ -19,6 +19,7 @@ _BOTTOM = 22
 _ROOM = HEIGHT - _TOP - _BOTTOM
 _STEPS = (1, 2, 5)
 _MOST_LINES = 4
+_NEARLY_ALL = 0.95
 
 STYLE = """\
 .plot { font: 12px system-ui, -apple-system, "Segoe UI", sans-serif; display: block; overflow: visible;
@@ -26,6 +27,8 @@ STYLE = """\
 .plot text { fill: var(--quiet); }
 .plot .grid { stroke: var(--line); stroke-width: 1; }
 .plot .bar { fill: var(--encode); stroke: var(--page); stroke-width: .5; }
+.plot-send .bar { fill: var(--send); }
+.plot-receive .bar { fill: var(--receive); }
 .plot .mean { stroke: var(--ink); stroke-width: 2; }
 .plot .bound { stroke: var(--ink); stroke-width: 2; stroke-dasharray: 3 2; }
 """
@@ -53,18 +56,21 @@ def plot(
     ticks: Sequence[tuple[float, str]],
     most: float,
     box: str = 'width="100%"',
+    line: float | None = None,
 ) -> str:
     """Return a chart whose scale goes from 0 to `most`; `box` says where it is drawn.
 
-    `ticks` are labels below it, at shares of its width.
+    `ticks` are labels below it, at shares of its width. A `line` is drawn across all of it.
     """
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" {box} height="{HEIGHT}" '
-        f'aria-label="{escape(label)}">\n{"".join(_drawn(columns, ticks, most or 1))}</svg>\n'
+        f'aria-label="{escape(label)}">\n{"".join(_drawn(columns, ticks, most or 1, line))}</svg>\n'
     )
 
 
-def _drawn(columns: Sequence[Column], ticks: Sequence[tuple[float, str]], most: float) -> Iterator[str]:
+def _drawn(
+    columns: Sequence[Column], ticks: Sequence[tuple[float, str]], most: float, line: float | None
+) -> Iterator[str]:
     def height(value: float) -> str:
         return f"{_TOP + _ROOM * (1 - value / most):.5g}"
 
@@ -87,8 +93,11 @@ def _drawn(columns: Sequence[Column], ticks: Sequence[tuple[float, str]], most: 
                 at = height(across)
                 yield f'<line class="{name}" x1="{left}" x2="{right}" y1="{at}" y2="{at}"/>\n'
         start += one.width
+    if line is not None:
+        yield f'<line class="mean" x1="0" x2="100%" y1="{height(line)}" y2="{height(line)}"/>\n'
     for share, text in ticks:
-        yield f'<text x="{100 * share:.5g}%" y="{HEIGHT - 6}" text-anchor="middle">{escape(text)}</text>\n'
+        anchor = "end" if share > _NEARLY_ALL else "middle"
+        yield f'<text x="{100 * share:.5g}%" y="{HEIGHT - 6}" text-anchor="{anchor}">{escape(text)}</text>\n'
 
 
 def numbered(number: int) -> list[tuple[float, str]]:

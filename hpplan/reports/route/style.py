@@ -6,6 +6,7 @@ from hpplan.reports.route import bars as route_bars
 from hpplan.reports.route import plot as route_plot
 from hpplan.reports.route import ribbon as route_ribbon
 from hpplan.reports.route import svg as route_svg
+from hpplan.reports.route import timeline as route_timeline
 from hpplan.reports.route.palette import SCHEMES
 
 STYLE = f"""\
@@ -30,6 +31,8 @@ dd {{ margin: 0; min-width: 0; }}
 figure {{ margin: 0; }}
 .beside {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr));
   gap: 1.2rem; }}
+.curves {{ grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); }}
+.beside + figure {{ margin-top: 1.2rem; }}
 .scroll {{ overflow-x: auto; max-width: 100%; background:
   linear-gradient(to right, var(--page), var(--page)) left / 1.5rem 100% local,
   linear-gradient(to left, var(--page), var(--page)) right / 1.5rem 100% local,
@@ -64,4 +67,4 @@ footer {{ margin-top: 2.5rem; color: var(--quiet); font-size: .85rem; }}
   .ways td.words::before {{ content: none; }}
 }}
 @media print {{ .scroll {{ overflow: visible; }} }}
-{route_svg.STYLE}{route_plot.STYLE}{route_bars.STYLE}{route_ribbon.STYLE}"""
+{route_svg.STYLE}{route_plot.STYLE}{route_bars.STYLE}{route_ribbon.STYLE}{route_timeline.STYLE}"""

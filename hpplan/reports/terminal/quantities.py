@@ -21,6 +21,16 @@ def short_count(number: int) -> str:
     return f"{scaled:.1f}".removesuffix(".0") + unit
 
 
+def load(amount: float, cost: str) -> str:
+    """Spell what encoding costs; a mean has a decimal.
+
+    >>> load(1, "rows"), load(1200, "rows"), load(9, "rows^2"), load(2.5, "rows")
+    ('1 row', '1,200 rows', '9 rows^2', '2.5 rows')
+    """
+    text = f"{amount:,.0f}" if amount == int(amount) else f"{amount:,.1f}"
+    return f"{text} {'row' if cost == 'rows' and amount == 1 else cost}"
+
+
 def size(number: float) -> str:
     """Spell a number of bytes in decimal units, as link figures are given.
 
