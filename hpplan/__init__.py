@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from hpplan.plan.strategies import Strategy, StrategyTable
     from hpplan.routing.comparison import Comparison, Links, compare_ways
     from hpplan.routing.mesh import Mesh
+    from hpplan.routing.meshes import Meshes, compare_meshes
     from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.routes import ParentRoutes, RoutingTable, plan_rank, plan_routes
     from hpplan.routing.statistics import Statistics, statistics
@@ -76,6 +77,7 @@ __all__ = [
     "Link",
     "Links",
     "Mesh",
+    "Meshes",
     "ModelFacts",
     "Normalized",
     "ParentRoutes",
@@ -96,6 +98,7 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "compare_meshes",
     "compare_ways",
     "document_text",
     "freeze",
@@ -156,6 +159,7 @@ __getattr__ = exporter(
         "hpplan.plan.strategies": ("Strategy", "StrategyTable"),
         "hpplan.routing.comparison": ("Comparison", "Links", "compare_ways"),
         "hpplan.routing.mesh": ("Mesh",),
+        "hpplan.routing.meshes": ("Meshes", "compare_meshes"),
         "hpplan.routing.rank_route": ("RankRoute",),
         "hpplan.routing.routes": ("ParentRoutes", "RoutingTable", "plan_rank", "plan_routes"),
         "hpplan.routing.statistics": ("Statistics", "statistics"),

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from hpplan.plan.model import Plan
     from hpplan.routing.cluster import Cluster
     from hpplan.routing.mesh import Mesh
+    from hpplan.routing.meshes import Meshes
     from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.statistics import Statistics
     from hpplan.routing.traffic import Link
     from hpplan.workload.workload import Workload
 
@@ -124,7 +126,7 @@ def load_links(given: Readable, sources: Sources | None = None) -> Cluster:
 
 
 def preview(
-    table: RoutingTable,
+    table: RoutingTable | Statistics | Meshes,
     format_name: str = "table",
     *,
     rank: int | None = None,
@@ -132,6 +134,8 @@ def preview(
     ranks_per_node: int | None = None,
 ) -> str:
     """Return a routing table as `hpplan route --format` shows it, or what one global rank of it does.
+
+    Statistics over micro-batches and several meshes are shown as they are, without the other arguments.
 
     With a `link`, or the links of a cluster, there is a time in seconds, with `ranks_per_node`
     what leaves a node. Raises UnusableRequest for a format or a link that there
@@ -142,12 +146,22 @@ def preview(
     from hpplan.reports.route.view import RouteView
     from hpplan.reports.terminal.screen import Screen
     from hpplan.routing.cluster import Cluster
+    from hpplan.routing.meshes import Meshes
     from hpplan.routing.request import check_links
+    from hpplan.routing.routes import RoutingTable
 
     chosen = next((row for row in FORMATS if row.name == format_name), None)
     if chosen is None:
         names = ", ".join(row.name for row in FORMATS)
         raise UnusableRequest(f"format_name is one of {names}, not {format_name!r}")
+    if not isinstance(table, RoutingTable):
+        if rank is not None or link is not None or ranks_per_node is not None:
+            raise UnusableRequest("rank, link and ranks_per_node are for one routing table; leave them out")
+        return (
+            chosen.meshes(table, Screen())
+            if isinstance(table, Meshes)
+            else chosen.statistics(table, Screen())
+        )
     if isinstance(link, Cluster):
         link.check_reach(table.mesh.world_size)
         ranks_per_node = ranks_per_node or link.ranks_per_node

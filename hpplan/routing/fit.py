@@ -239,6 +239,7 @@ def check_fit(mesh: Mesh, workload: Workload, broken: frozenset[str] = frozenset
             REPLICA_COUNT_MISMATCH,
             f"the workload has {plural(len(workload.batches), 'replica')}, and the mesh dp={mesh.dp}",
             workload.place.at("replicas"),
+            hint=f"`hpplan workload … --replicas --mesh {mesh}` shares the samples out anew",
         )
     if workload.encoder_pool == 1 or (counted and not broken & _OF_POOLS):
         yield from _check_batches(mesh, workload, count_buckets="encoder_cp_size" not in broken)

@@ -290,6 +290,11 @@ class Statistics:
         return len(self.workloads)
 
     @property
+    def ranks_per_node(self) -> int | None:
+        """Ranks of a node of the cluster, where that is known."""
+        return self.link.ranks_per_node if isinstance(self.link, Cluster) else None
+
+    @property
     def running(self) -> Found:
         """What was found of the way that runs: as given, else the first policy in pools as asked for."""
         name, first = next(iter(self.found.items()))
@@ -322,7 +327,7 @@ class Statistics:
             way.policy or DEFAULT_POLICY,
             cost=self.cost,
             load_factor=self.load_factor,
-            ranks_per_node=self.link.ranks_per_node if isinstance(self.link, Cluster) else None,
+            ranks_per_node=self.ranks_per_node,
         )
 
     @property

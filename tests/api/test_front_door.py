@@ -192,3 +192,20 @@ def test_a_mesh_from_python() -> None:
         hpplan.parse_mesh("cp=x")
     with pytest.raises(hpplan.UnusableRequest, match="no parallel_dims"):
         hpplan.mesh_of_plan(hpplan.load_plan(PLAN))
+
+
+@pytest.mark.parametrize("format_name", ["table", "json", "html", "svg", "csv"])
+def test_previews_of_many(tmp_path: Path, format_name: str) -> None:
+    """Statistics and meshes are shown otherwise than by the command."""
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps({"micro_batches": [WORKLOAD, WORKLOAD]}))
+    batches, meshes = hpplan.load_micro_batches(path), [hpplan.parse_mesh("cp=2"), hpplan.parse_mesh("cp=4")]
+    for shown, found in (
+        (("--mesh", "cp=2"), hpplan.statistics(meshes[0], batches, name=str(path))),
+        (("--mesh", "cp=2", "--mesh", "cp=4"), hpplan.compare_meshes(meshes, batches, name=str(path))),
+    ):
+        command = [sys.executable, "-m", "hpplan", "route", str(path), *shown, "--format", format_name]
+        printed = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8").stdout
+        assert hpplan.preview(found, format_name) == printed
+        with pytest.raises(hpplan.UnusableRequest, match="are for one routing table"):
+            hpplan.preview(found, format_name, rank=0)

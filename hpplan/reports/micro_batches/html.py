@@ -15,14 +15,14 @@ from hpplan.reports.micro_batches.facts import (
     verdict_of,
 )
 from hpplan.reports.micro_batches.svg import charts, charts_of_meshes
-from hpplan.reports.route.html import document, sections
+from hpplan.reports.route.html import document, sections, warnings_list
 from hpplan.reports.route.markup import escape, facts_list, section, table
 from hpplan.reports.route.view import RouteView
-from hpplan.routing.assignment import DEFAULT_POLICY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from hpplan.diagnostics import Diagnostic
     from hpplan.reports.micro_batches.svg import Chart
     from hpplan.routing.meshes import Meshes
     from hpplan.routing.statistics import Statistics
@@ -59,9 +59,16 @@ def _of_meshes(found: Meshes) -> Iterator[str]:
     yield section("setting", "What was routed", facts_list(setting_of_meshes(found)))
     heads, rows = measures_of_meshes(found)
     cells = ([escape(name), *numbers] for name, *numbers in rows)
-    said = f"<p>Amounts are added up over {counted(found.first.micro_batches)}.</p>\n"
+    many = found.first.micro_batches
+    said = f"<p>Amounts are added up over {counted(many)}.</p>\n" if many > 1 else ""
     yield section("meshes", "Meshes side by side", said + table("Meshes", heads, cells, kind="ways"))
     yield section("load", "Load, on one scale", _figures(charts_of_meshes(found)))
+    yield from _warnings(found.warnings)
+
+
+def _warnings(warnings: Sequence[Diagnostic]) -> Iterator[str]:
+    if warnings:
+        yield section("warnings", "Warnings", warnings_list(warnings))
 
 
 def _sections(found: Statistics) -> Iterator[str]:
@@ -71,10 +78,15 @@ def _sections(found: Statistics) -> Iterator[str]:
     yield section("load", f"Load over micro-batches: {_policy(found)}", _figures(charts(found)))
     yield section("worst", "The worst", _worst(found))
     yield section("policies", "Policies side by side", _policies(found))
+    yield from _warnings(found.warnings)
     for at in one.worst(WORST):
-        given = one.way.policy is None
         view = RouteView(
-            found.table(one.way, at), "" if given else one.way.policy or DEFAULT_POLICY, found.link
+            found.table(one.way, at),
+            one.way.policy or "",
+            found.link,
+            found.ranks_per_node,
+            cost=found.cost,
+            load_factor=found.load_factor,
         )
         parts = "".join(sections(view, f"micro-batch-{at}-", level=3))
         back = '<p><a href="#worst">Back to all micro-batches</a></p>\n'

@@ -36,7 +36,8 @@ def render(found: Statistics, screen: Screen) -> str:
 def render_meshes(found: Meshes, screen: Screen) -> str:
     """Return meshes side by side for people; amounts are added up over the micro-batches."""
     headers, rows = measures_of_meshes(found)
-    title = f"Meshes side by side, {counted(found.first.micro_batches)} added up"
+    many = found.first.micro_batches
+    title = f"Meshes side by side, {counted(many)} added up" if many > 1 else "Meshes side by side"
     return stacked(
         [
             screen.facts(best_meshes(found)),

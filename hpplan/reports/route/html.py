@@ -22,6 +22,7 @@ from hpplan.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from hpplan.diagnostics import Diagnostic
     from hpplan.reports.route.svg import HeatMap
     from hpplan.reports.route.view import RouteView
     from hpplan.routing.comparison import Comparison
@@ -68,7 +69,7 @@ def sections(view: RouteView, prefix: str = "", level: int = 2) -> Iterator[str]
     yield part("setting", "What was routed", facts_list(setting_of(view)))
     yield part("totals", "In all", facts_list(totals_of(view)))
     if view.warnings:
-        yield part("warnings", "Warnings", _warnings(view))
+        yield part("warnings", "Warnings", warnings_list(view.warnings))
     if view.table.mesh.parent_size > 1:
         links = Links(view.link, view.ranks_per_node)
         yield part("ways", "Ways to move them", comparison_table(compare_ways(view.table, links)))
@@ -129,12 +130,13 @@ def _times(amount: float, against: float) -> str:
     return f"{amount / against:.2f} x" if against else "0 x"
 
 
-def _warnings(view: RouteView) -> str:
+def warnings_list(warnings: Iterable[Diagnostic]) -> str:
+    """Return warnings as HTML."""
     found = "".join(
         f"<li><b>{item.code.id} {item.level}</b> {escape(item.message)}"
         + (f" ({escape(item.hint)})" if item.hint else "")
         + "</li>\n"
-        for item in view.warnings
+        for item in warnings
     )
     return f'<ul class="warnings">\n{found}</ul>'
 
