@@ -17,10 +17,12 @@ from hpplan.reports.micro_batches import html as batches_html
 from hpplan.reports.micro_batches import svg as batches_svg
 from hpplan.reports.micro_batches import text as batches_text
 from hpplan.reports.route.plot import MOST_COLUMNS
+from hpplan.reports.terminal.quantities import duration, size
 from hpplan.reports.terminal.screen import Screen
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.meshes import compare_meshes
 from hpplan.routing.statistics import GIVEN, statistics
+from hpplan.routing.traffic import Link
 from hpplan.workload.micro_batches import load_micro_batches
 
 if TYPE_CHECKING:
@@ -70,6 +72,20 @@ def naive(batch: dict[str, Any]) -> Naive:
     return Naive(rank, max(loads), sum(loads) / len(loads), bounds[rank // PRODUCERS], loads.count(0))
 
 
+def busiest_bytes(found: Statistics, number: int) -> int:
+    """Add up the rows of two bytes that each rank sends to others and receives, transfer by transfer."""
+    most = 0
+    for ranks, routes in found.table(found.running.way, number).parents:
+        for rank in range(len(ranks)):
+            others = [one for one in routes.transfers() if one.source != one.destination]
+            for own in (
+                [one for one in others if one.source == rank],
+                [one for one in others if one.destination == rank],
+            ):
+                most = max(most, 2 * sum(one.row_stop - one.row_start for one in own))
+    return most
+
+
 def made(data: dict[str, Any], **options: Any) -> Statistics:  # noqa: ANN401 - of statistics
     """Return the statistics of a document."""
     return statistics(parse_mesh(MESH), load_micro_batches(data), **options)
@@ -116,12 +132,14 @@ def test_lines_of_csv(seed: int) -> None:
 def test_charts_are_to_scale() -> None:
     """The bars of a chart have one scale, and are the loads, imbalances and idle producers of the input."""
     data = document(3, 12)
-    load, imbalance, idle = bars(batches_svg.render(made(data)))
+    found = made(data, link=Link(1.0, 3.0))
+    load, imbalance, idle, moving = bars(batches_svg.render(found))
     own = [naive(batch) for batch in data["micro_batches"]]
     wanted = [
         (load, [one.largest for one in own]),
         (imbalance, [one.largest / one.mean if one.mean else 1 for one in own]),
         (idle, [one.idle for one in own]),
+        (moving, [busiest_bytes(found, number) for number in range(12)]),
     ]
     for drawn, values in wanted:
         tallest = max(height for height, _ in drawn)
@@ -132,6 +150,8 @@ def test_charts_are_to_scale() -> None:
         f"micro-batch 5: rank {own[5].rank} encodes {own[5].largest:,} rows, mean {own[5].mean:,.1f}, "
         f"bound {own[5].bound:,}"
     )
+    moved = busiest_bytes(found, 5)
+    assert moving[5][1] == f"micro-batch 5: {size(moved)}, {duration(moved / 1e9 + 3e-6)}"
 
 
 def test_many_columns_fold_to_the_worst() -> None:

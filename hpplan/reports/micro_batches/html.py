@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 WORST = 4
 """Micro-batches that have pages of their own."""
 
+_HEADERS = (*HEADERS[:-1], "at")
+"""A phone has no room for more."""
+
 _WORST_HEADERS = (
     "micro-batch",
     "busiest rank",
@@ -111,8 +114,9 @@ def _policies(found: Statistics) -> str:
     for measure in found.measures:
         title, rows = side_by_side(found, measure)
         label = escape(title)
-        parts.append(f"<figure><figcaption>{label}</figcaption>\n{table(label, HEADERS, rows)}</figure>\n")
-    return f'<div class="beside">\n{"".join(parts)}</div>'
+        parts.append(f"<figure><figcaption>{label}</figcaption>\n{table(label, _HEADERS, rows)}</figure>\n")
+    said = "<p>Over the micro-batches; at: the first micro-batch with the worst.</p>\n"
+    return f'{said}<div class="beside">\n{"".join(parts)}</div>'
 
 
 def _worst(found: Statistics) -> str:

@@ -9,6 +9,7 @@ from hpplan.reports.route.balance import loads_of, sorted_curve
 from hpplan.reports.route.markup import escape
 from hpplan.reports.route.palette import SCHEMES
 from hpplan.reports.route.plot import HEIGHT, MOST_COLUMNS, Column, numbered, plot
+from hpplan.reports.terminal.quantities import duration, size
 from hpplan.reports.terminal.quantities import load as spell_load
 
 if TYPE_CHECKING:
@@ -83,10 +84,16 @@ def charts(found: Statistics) -> list[Chart]:
     def idling(at: int) -> Column:
         return Column(idle[at], f"micro-batch {at}: {idle[at]:,} producers encode nothing")
 
+    def moving(at: int) -> Column:
+        moved = one.values["busiest_rank_bytes"][at]
+        time = f", {duration(one.values['seconds'][at])}" if "seconds" in one.values else ""
+        return Column(moved, f"micro-batch {at}: {size(moved)}{time}")
+
     return [
         load_chart(found),
         _chart("Busiest producer over the mean", "1 is balanced.", one, imbalance),
         _chart("Producers that encode nothing", "", one, idling),
+        _chart("Bytes that the busiest rank sends or receives", "", one, moving),
     ]
 
 

@@ -29,10 +29,12 @@ dl {{ display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem;
 dt {{ color: var(--quiet); }}
 dd {{ margin: 0; min-width: 0; }}
 figure {{ margin: 0; }}
+figure + figure {{ margin-top: 1rem; }}
 .beside {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr));
   gap: 1.2rem; }}
 .curves {{ grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); }}
 .beside + figure {{ margin-top: 1.2rem; }}
+.beside figure {{ margin: 0; }}
 .scroll {{ overflow-x: auto; max-width: 100%; background:
   linear-gradient(to right, var(--page), var(--page)) left / 1.5rem 100% local,
   linear-gradient(to left, var(--page), var(--page)) right / 1.5rem 100% local,
@@ -56,6 +58,7 @@ a {{ color: var(--send); }}
 footer {{ margin-top: 2.5rem; color: var(--quiet); font-size: .85rem; }}
 @media (max-width: 34rem) {{
   dl {{ grid-template-columns: 1fr; gap: 0; }}
+  th, td {{ padding: .2rem .4rem; }}
   dd {{ margin: 0 0 .5rem; }}
   .ways thead {{ position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }}
   .ways, .ways tbody {{ display: block; }}
