@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import random
 import re
 from dataclasses import replace
@@ -12,18 +13,29 @@ from route_views import crowded, view_of, worked_case
 
 from hpplan.reports.route import bars as route_bars
 from hpplan.reports.route import html as route_html
+from hpplan.reports.route import markup, plot, svg
 from hpplan.reports.route.balance import balance, sorted_curve
 from hpplan.reports.route.blocks import fold_pairs, fold_ranks
 from hpplan.reports.route.plot import MOST_COLUMNS
 from hpplan.reports.route.svg import heat_map
 from hpplan.reports.route.timeline import timeline
+from hpplan.reports.terminal import quantities
 from hpplan.routing.cluster import cluster_from_data
 from hpplan.routing.traffic import Link
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from hpplan.reports.route.view import RouteView
 
 BAR = re.compile(r'<rect class="bar" [^>]*height="([^"]*)"><title>([^<]*)</title>')
+
+
+@pytest.mark.parametrize("module", [markup, plot, quantities, svg])
+def test_examples_run(module: ModuleType) -> None:
+    """An example of a docstring shows what no longer comes out."""
+    found = doctest.testmod(module)
+    assert (found.failed, found.attempted > 0) == (0, True)
 
 
 def many(dp: int, *, seed: int = 1, mesh: str = "cp=2,tp=2,sp", **fields: Any) -> RouteView:  # noqa: ANN401 - of a workload

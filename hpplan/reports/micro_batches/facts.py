@@ -38,7 +38,8 @@ def verdict_of(found: Statistics) -> Facts:
     )
     if found.link is not None:
         seconds = found.policies[one.way.name]["seconds"]
-        cost += f"; features in {duration(seconds.median)}, at worst {duration(seconds.worst)}"
+        back = "" if found.ranks_per_node is None else " there and back"
+        cost += f"; features{back} in {duration(seconds.median)}, at worst {duration(seconds.worst)}"
     others, better = len(found.found) - 1, found.better
     change = f"none of {others} that were planned helps" if others else "none was planned"
     if better is not None:
