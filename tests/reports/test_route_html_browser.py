@@ -136,6 +136,7 @@ window.addEventListener("load", () => {
     found.squares = drawing.querySelectorAll("rect > title").length;
     found.size = number ? parseFloat(getComputedStyle(number).fontSize) : null;
   }
+  found.tracks = [...document.querySelectorAll(".bar .track")].map(one => one.getBoundingClientRect().width);
   found.scheme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   found.paper = getComputedStyle(document.body).backgroundColor;
   const result = parent.document.createElement("pre");
@@ -182,6 +183,14 @@ def probe(folder: Path, text: str, *, dark: bool = False) -> list[dict[str, Any]
     ]
     assert sorted(one["width"] for one in found) == sorted(WIDTHS)
     return sorted(found, key=lambda one: int(one["width"]))
+
+
+@pytest.mark.parametrize("name", ["folded", "512 ranks"])
+def test_bars_of_a_page_are_of_one_length(tmp_path: Path, name: str) -> None:
+    """A row is longer in one bar than in the next, as the numbers beside them differ in length."""
+    for found in probe(tmp_path, PAGES[name]()):
+        assert len(found["tracks"]) > 90
+        assert max(found["tracks"]) - min(found["tracks"]) < 1
 
 
 @pytest.mark.parametrize("name", PAGES)

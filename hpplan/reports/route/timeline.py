@@ -109,9 +109,14 @@ def _how_to_read(view: RouteView, scale: _Scale) -> str:
         phases += f" and {duration(view.traffic.prediction.forward)} over the links given"
     if scale.inputs:
         phases = f"inputs, up to {spell(scale.inputs)}, then {phases}"
+    last = (
+        "the last; each parent goes on when its own last is done"
+        if len(shown_parents(view)) > 1
+        else "the last"
+    )
     return (
-        f"From left to right: {phases}. All wait at a dashed line for the last: what is empty before it "
-        f"is waiting. Encoding has half of the width, whatever it takes in seconds."
+        f"From left to right: {phases}. What is empty before a dashed line is waiting for {last}. "
+        "Encoding has half of the width, whatever it takes in seconds."
     )
 
 
