@@ -10,8 +10,8 @@ import click
 
 from hpplan.cli.inputs import refuse_overwriting
 from hpplan.cli.names import DTYPE
-from hpplan.cli.options import INPUT, PATH, Command
-from hpplan.cli.route_inputs import read_routes
+from hpplan.cli.options import INPUT, PATH, Command, output_option
+from hpplan.cli.route_inputs import read_links, read_routes
 from hpplan.cli.routing_options import FiniteFloat, RouteOptions, routing_options
 from hpplan.documents.disk.descriptors import prints_aside
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from hpplan.watch.launched import Job
 
 
-_OF_SETTINGS = ("backend", "device", "dtype", "iterations", "warmup", "timeout")
+_OF_SETTINGS = ("backend", "device", "dtype", "iterations", "warmup", "timeout", "calibrate")
 
 
 @click.command("exec", cls=Command, short_help="Run the routes under torchrun, and verify every row.")
-@click.argument("path", type=INPUT, metavar="INPUT")
+@click.argument("path", type=INPUT, metavar="[INPUT]", required=False)
 @routing_options
 @click.option(
     "--backend",
@@ -82,8 +82,31 @@ _OF_SETTINGS = ("backend", "device", "dtype", "iterations", "warmup", "timeout")
     metavar="N",
     help="Start N workers on this machine, without torchrun.",
 )
+@click.option(
+    "--links",
+    type=INPUT,
+    metavar="FILE",
+    help="What the ranks are connected with, as --calibrate measures it: predicted times stand beside the "
+    "measured ones.",
+)
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Measure what the ranks are connected with, for --links, instead of running routes. Takes less than "
+    "a minute, and no INPUT.",
+)
+@output_option("Write the links that --calibrate measured to FILE, as YAML; JSON where that is its name.")
 @click.pass_obj
-def command(output: Output, /, path: str, report: str | None, launch: int | None, **options: Any) -> int:  # noqa: ANN401 - fields of Settings and RouteOptions
+def command(
+    output: Output,
+    /,
+    path: str | None,
+    report: str | None,
+    launch: int | None,
+    output_file: str | None,
+    links: str | None,
+    **options: Any,  # noqa: ANN401 - fields of Settings and RouteOptions
+) -> int:
     """Run the exchange of INPUT for real: a routing table, or what `hpplan route` takes.
 
     Run it under torchrun, one process a rank of the mesh, on one host or many:
@@ -94,6 +117,10 @@ def command(output: Output, /, path: str, report: str | None, launch: int | None
     gradients are compared on every rank. Rank 0 prints the table. Each rank ends with status 0, 1
     (something is not as the routing table says), 2, or 3 (a peer was lost or disagrees); torchrun
     itself ends with 1 whatever the status of its workers was, and names theirs.
+
+    With --calibrate the same ranks measure their links:
+
+        hpplan exec --calibrate -o links.yaml --launch 4
     """
     from hpplan.job.settings import Settings
     from hpplan.job.worker import require_torch
@@ -106,30 +133,44 @@ def command(output: Output, /, path: str, report: str | None, launch: int | None
         **{name: options.pop(name) for name in _OF_SETTINGS},
     )
     routing = RouteOptions(**options)
-    refuse_overwriting([report], (path, routing.workload_file), "--report")
+    if settings.calibrate:
+        return _calibrate(output, job, settings, launch, (path, report, links, *routing.given()), output_file)
+    if path is None:
+        raise click.UsageError("Missing argument 'INPUT': a routing table, or what `hpplan route` takes.")
+    if output_file is not None:
+        raise click.UsageError("-o is for --calibrate; the report goes to --report FILE")
+    refuse_overwriting([report], (path, routing.workload_file, links), "--report")
     if launch is not None:
-        if job is not None:
-            raise click.UsageError(
-                "--launch starts a job, and this is a worker of one; leave it out under torchrun"
-            )
+        _check_launch(job)
         return _launch(output, path, routing, launch, settings.timeout)
     if job is None:
         raise _outside(output, path, routing)
     require_torch()
-    return _work(output, job, settings, path, routing, report)
+    return _work(output, job, settings, path, routing, links, report)
 
 
 def _work(
-    output: Output, job: Job, settings: Settings, path: str, routing: RouteOptions, report: str | None
+    output: Output,
+    job: Job,
+    settings: Settings,
+    path: str,
+    routing: RouteOptions,
+    links: str | None,
+    report: str | None,
 ) -> int:
     from hpplan.documents.disk.files import check_writable
-    from hpplan.job.worker import Callbacks, run_worker
+    from hpplan.job.worker import Callbacks, Task, run_worker
     from hpplan.reports.terminal.progress import progress_bar
 
-    def load() -> RoutingTable:
+    def load() -> Task:
         if job.rank == 0 and report is not None and report != "-":
             check_writable(report)
-        return _read(output, job, path, routing)
+        routes = _read(output, job, path, routing)
+        if links is None:
+            return Task(routes)
+        cluster = read_links(output, links, told=job.rank == 0)
+        cluster.check_reach(routes.mesh.world_size)
+        return Task(routes, cluster)
 
     def publish(data: dict[str, Any]) -> None:
         from hpplan.documents.writer import dump_json
@@ -147,6 +188,63 @@ def _work(
             job, settings, Callbacks(load, lambda error: _spelled(output, error), bar.reach, publish)
         )
     return _tell(output, outcome, path)
+
+
+def _calibrate(
+    output: Output,
+    job: Job | None,
+    settings: Settings,
+    launch: int | None,
+    beside: tuple[str | None, ...],
+    output_file: str | None,
+) -> int:
+    """Measure the links of this job's ranks, or start the ranks that do."""
+    from hpplan.errors import UnusableRequest
+    from hpplan.job.launch import launch as start
+    from hpplan.job.worker import Callbacks, Task, require_torch, run_worker
+    from hpplan.reports.terminal.progress import progress_bar
+    from hpplan.signals import interruptible
+
+    other = next((one for one in beside if one is not None), None)
+    if other is not None:
+        raise click.UsageError(f"--calibrate runs no routes; leave out {other}")
+    require_torch()
+    if launch is not None:
+        _check_launch(job)
+        arguments = ["--color", output.color, *output.configurations.arguments, "exec", *_own_arguments()]
+        with interruptible():
+            return start(arguments, launch, settings.timeout, None)
+    if job is None:
+        raise UnusableRequest(
+            "links are measured by the ranks of a job. On this machine, type\n"
+            "    hpplan exec --calibrate -o links.yaml --launch N\n"
+            "or, on the hosts of a cluster, with torchrun's options for where they meet,\n"
+            "    torchrun --nproc-per-node N -m hpplan exec --calibrate -o links.yaml"
+        )
+
+    def load() -> Task:
+        from hpplan.documents.disk.files import check_writable
+
+        if job.rank == 0 and output_file not in {None, "-"}:
+            check_writable(output_file)
+        return Task()
+
+    def publish(data: dict[str, Any]) -> None:
+        output.write(output_file, _links_text(data, output_file))
+
+    shown = progress_bar("measuring links", shown=job.rank == 0, color=output.use_color(sys.stderr))
+    with shown as bar, prints_aside():
+        outcome = run_worker(
+            job, settings, Callbacks(load, lambda error: _spelled(output, error), bar.reach, publish)
+        )
+    return _tell(output, outcome, "links")
+
+
+def _links_text(data: dict[str, Any], path: str | None) -> str:
+    from hpplan.documents.writer import dump_json, dump_yaml
+    from hpplan.routing.cluster import KEY_ORDER
+
+    return dump_json(data) if path is not None and path.endswith(".json") else dump_yaml(data, KEY_ORDER)
 
 
 def _tell(output: Output, outcome: Outcome, path: str) -> int:
@@ -178,6 +276,13 @@ def _read(output: Output, job: Job, path: str, routing: RouteOptions) -> Routing
         raise UnusableRequest(error.format_message()) from None
 
 
+def _check_launch(job: Job | None) -> None:
+    if job is not None:
+        raise click.UsageError(
+            "--launch starts a job, and this is a worker of one; leave it out under torchrun"
+        )
+
+
 def _launch(output: Output, path: str, routing: RouteOptions, workers: int, timeout: float) -> int:
     """Start this very command on `workers` ranks; what is wrong with INPUT is said once, here."""
     from hpplan.documents.disk.streams import STDIN_NAME
@@ -205,7 +310,8 @@ def _own_arguments() -> list[str]:
     arguments: list[str] = []
     for option in (parameter for parameter in given if isinstance(parameter, click.Option)):
         value = context.params[option.name or ""]
-        arguments.append(option.opts[0] if option.is_flag else f"{option.opts[0]}={value}")
+        name = option.opts[-1]  # the long one: click takes the sign after a short one for a part of the value
+        arguments.append(name if option.is_flag else f"{name}={value}")
     return [
         *arguments,
         "--",

@@ -83,14 +83,15 @@ def read_routes(output: Output, path: str, options: RouteOptions) -> RoutingTabl
     return given.table or options.plan(given.mesh, given.workload)
 
 
-def read_links(output: Output, path: str) -> Cluster:
-    """Read links.yaml, and warn of what it says in vain."""
+def read_links(output: Output, path: str, *, told: bool = True) -> Cluster:
+    """Read links.yaml, and warn, where that is `told`, of what it says in vain."""
     from hpplan.api.routes import load_links
     from hpplan.cli.inputs import note_warnings
     from hpplan.documents.reader import read_document
 
     cluster = load_links(read_document(path, output.sources))
-    note_warnings(output, cluster.warnings)
+    if told:
+        note_warnings(output, cluster.warnings)
     return cluster
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from hpplan.routing.link_time import predict
 from hpplan.routing.routes_shape import DIGEST, GRANULARITY
 from hpplan.shapes.answer import AMOUNT, Answer
 from hpplan.shapes.shape import FLAG, TEXT, Field, count, list_of, literal, or_null
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from hpplan.job.session import Backend
     from hpplan.job.settings import Settings
+    from hpplan.routing.cluster import Cluster
     from hpplan.routing.routes import RoutingTable
 
 REPORT_VERSION = 1
@@ -67,6 +69,12 @@ MISMATCH = Answer(
     Field("row", count(-1), "The row of the item; -1 where a text token is wrong."),
     Field("message", TEXT, "What is there, and what should be."),
 )
+_SECONDS = (
+    Field("forward_seconds", _MEASURED, "Median seconds of the exchange, forward, of the slowest rank."),
+    Field("predicted_forward_seconds", _MEASURED, "Over the links that were given; null without any."),
+    Field("backward_seconds", _MEASURED, "Median seconds backward."),
+    Field("predicted_backward_seconds", _MEASURED, "The same, predicted."),
+)
 REPORT = Answer(
     None,
     Field("hpplan_exec", literal([REPORT_VERSION]), "Version of the format."),
@@ -88,6 +96,7 @@ REPORT = Answer(
     Field("warmup", count(0), "Runs before them."),
     Field("forward_ratio", _MEASURED, "Median time of the exchange over that of the collective, forward."),
     Field("backward_ratio", _MEASURED, "The same, backward."),
+    *_SECONDS,
     Field("total", TOTAL.schema, "Of all ranks; a time is that of the slowest."),
     Field("ranks", list_of(OF_RANK), "Of each rank that exchanges, by global rank."),
     Field("mismatch_count", count(0), "Rows and gradients that are wrong."),
@@ -97,13 +106,18 @@ REPORT = Answer(
 
 
 def execution_report(
-    routes: RoutingTable, settings: Settings, backend: Backend, results: Sequence[dict[str, Any]]
+    routes: RoutingTable,
+    settings: Settings,
+    backend: Backend,
+    results: Sequence[dict[str, Any]],
+    links: Cluster | None = None,
 ) -> dict[str, Any]:
     """Return the report of a run from what each rank brought, by rank.
 
     Times are medians in milliseconds; bandwidths in 10^9 bytes/s; null where
-    nothing was measured.
+    nothing was measured. Over `links`, times are predicted too.
     """
+    forward, backward = (None, None) if links is None else predict(routes, links)
     workload = routes.workload
     exchanging = [result for result in results if "rows_sent" in result]
     mismatches = [one for result in exchanging for one in result["mismatches"]]
@@ -126,6 +140,10 @@ def execution_report(
         payloads=workload.payloads,
         forward_ratio=_ratio(exchanging, "forward"),
         backward_ratio=_ratio(exchanging, "backward"),
+        forward_seconds=_seconds(exchanging, "forward"),
+        predicted_forward_seconds=forward,
+        backward_seconds=_seconds(exchanging, "backward"),
+        predicted_backward_seconds=backward if settings.backward else None,
         total=_total(exchanging, ranks, workload.row_bytes),
         ranks=ranks,
         mismatch_count=count,
@@ -183,6 +201,11 @@ def _ratio(results: Sequence[dict[str, Any]], key: str) -> float | None:
     """Return the quotient of the median times that stand beside it: exchange and plain collective."""
     ours, plain = _slowest(results, key), _slowest(results, f"plain_{key}")
     return round(median(ours) / median(plain), 4) if ours else None
+
+
+def _seconds(results: Sequence[dict[str, Any]], key: str) -> float | None:
+    times = _slowest(results, key)
+    return float(f"{median(times):.6g}") if times else None
 
 
 def _milliseconds(seconds: Sequence[float]) -> float | None:

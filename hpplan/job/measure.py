@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hpplan.exchange.feature_exchange import FeatureExchange
-    from hpplan.exchange.received import Received
     from hpplan.workload.workload import Workload
 
 
@@ -41,13 +40,14 @@ def measure(
     backward: bool,
     progress: Callable[[int, int], None],
     together: dist.ProcessGroup | None = None,
+    plain: bool = True,
 ) -> Timings:
     """Time the exchange of random rows; every rank of the group calls this.
 
     All ranks of `together` start each step at once; None stands for the whole job.
 
-    The plain collective gets rows packed in wire order, and a fresh output as
-    torch's callers give it. `progress(done, total)` is called after each iteration.
+    The plain collective takes turns with it, unless `plain` is False; it gets rows packed in wire order, and
+    a fresh output as torch's callers give it. `progress(done, total)` is called after each iteration.
     """
     timings = Timings()
     dtype: torch.dtype = getattr(torch, workload.dtype)
@@ -58,31 +58,24 @@ def measure(
         for _ in range(workload.payloads)
     ]
     columns = width * workload.payloads
-    packed = torch.ones(route.send_buffer_rows, columns, dtype=dtype, device=device)
-    gradient = torch.ones(route.receive_buffer_rows, columns, dtype=dtype, device=device)
+    packed = torch.ones(route.send_buffer_rows if plain else 0, columns, dtype=dtype, device=device)
+    gradient = torch.ones(route.receive_buffer_rows if plain else 0, columns, dtype=dtype, device=device)
     gradients = [torch.ones(route.receive_buffer_rows, width, dtype=dtype, device=device) for _ in features]
     clock = _Clock(exchange, device, together)
     for iteration in range(warmup + iterations):
         kept = timings if iteration >= warmup else Timings()
         received = clock.run(kept.forward, lambda: exchange(features))
-        clock.run(kept.plain_forward, lambda: _plain(exchange, packed, back=False))
+        if plain:
+            clock.run(kept.plain_forward, lambda: _plain(exchange, packed, back=False))
         if backward:
-            _measure_backward(clock, exchange, received, (gradients, gradient), kept)
+            back = partial(torch.autograd.backward, received.payloads, gradients)
+            clock.run(kept.backward, back)
+            if plain:
+                clock.run(kept.plain_backward, lambda: _plain(exchange, gradient, back=True))
             for feature in features:
                 feature.grad = None
         progress(iteration + 1, warmup + iterations)
     return timings
-
-
-def _measure_backward(
-    clock: _Clock,
-    exchange: FeatureExchange,
-    received: Received,
-    gradients: tuple[list[torch.Tensor], torch.Tensor],
-    kept: Timings,
-) -> None:
-    clock.run(kept.backward, lambda: torch.autograd.backward(received.payloads, gradients[0]))
-    clock.run(kept.plain_backward, lambda: _plain(exchange, gradients[1], back=True))
 
 
 class _Clock:

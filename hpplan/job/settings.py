@@ -18,3 +18,5 @@ class Settings:
     backward: bool = True
     verify: bool = True
     timeout: float = 60.0
+    calibrate: bool = False
+    """Whether links are measured, and no routes run."""

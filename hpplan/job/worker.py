@@ -28,8 +28,11 @@ from hpplan.watch.deadman import end_orphan
 from hpplan.watch.majority import odd_one
 
 if TYPE_CHECKING:
+    import torch
+
     from hpplan.job.session import Backend, Session
     from hpplan.job.settings import Settings
+    from hpplan.routing.cluster import Cluster
     from hpplan.routing.routes import RoutingTable
     from hpplan.watch.faults import Fault
     from hpplan.watch.launched import Job
@@ -64,15 +67,24 @@ class WrongWorldSize(InvalidInput):
     exit_status = UnusableRequest.exit_status
 
 
+class Task(NamedTuple):
+    """What a rank is to do."""
+
+    routes: RoutingTable | None = None
+    """None where links are calibrated."""
+    links: Cluster | None = None
+    """What times are predicted from."""
+
+
 class Callbacks(NamedTuple):
     """What a rank calls to read and to show.
 
     `load` reads the routes and may raise; `spell` renders what it raised for
-    rank 0 to show; `publish` takes the report on rank 0 and may raise too, in
-    time for the other ranks to end with the same status.
+    rank 0 to show; `publish` takes the report, or the links, on rank 0 and may
+    raise too, in time for the other ranks to end with the same status.
     """
 
-    load: Callable[[], RoutingTable]
+    load: Callable[[], Task]
     spell: Callable[[HpplanError], str]
     progress: Callable[[int, int], None]
     publish: Callable[[dict[str, Any]], None]
@@ -81,7 +93,7 @@ class Callbacks(NamedTuple):
 class Prepared(NamedTuple):
     """What a rank needs before it meets the others."""
 
-    routes: RoutingTable
+    task: Task
     backend: Backend
 
 
@@ -208,18 +220,20 @@ class _Worker:
         except PeersFailed as failure:
             return failure.fault
 
-    def _prepare(self, load: Callable[[], RoutingTable]) -> Prepared | HpplanError:
+    def _prepare(self, load: Callable[[], Task]) -> Prepared | HpplanError:
         """Do what can go wrong on this rank alone; return what went wrong, for all to hear of it."""
         from hpplan.job.session import choose_backend
 
         try:
-            routes = load()
-            if self.settings.dtype is not None:
-                routes = replace(routes, workload=replace(routes.workload, dtype=self.settings.dtype))
-            check_size(routes, self.session.job.world_size)
+            task = load()
+            if task.routes is not None:
+                check_size(task.routes, self.session.job.world_size)
+                if self.settings.dtype is not None:
+                    workload = replace(task.routes.workload, dtype=self.settings.dtype)
+                    task = task._replace(routes=replace(task.routes, workload=workload))
             local_rank = self.session.job.local_rank
             backend = choose_backend(self.settings.backend, self.settings.device, local_rank)
-            return Prepared(routes, backend)
+            return Prepared(task, backend)
         except HpplanError as error:
             return error
 
@@ -232,7 +246,9 @@ class _Worker:
                 "backend": prepared.backend.name,
                 "device": prepared.backend.device_type,
             }
-            self.session.meet({"digest": prepared.routes.digest, "settings": how}, find_fault)
+            routes = prepared.task.routes
+            digest = None if routes is None else routes.digest
+            self.session.meet({"digest": digest, "settings": how}, find_fault)
 
     def _exchange(self, prepared: Prepared, callbacks: Callbacks) -> dict[str, Any]:
         from hpplan.job.execution import execute
@@ -242,16 +258,33 @@ class _Worker:
         ledger = self.session.ledger
         device = self.session.start(prepared.backend)
 
-        result = execute(self.session, prepared.routes, self.settings, device, callbacks.progress)
+        routes, links = prepared.task
+        if routes is None:
+            return self._calibrate(device, callbacks)
+        result = execute(self.session, routes, self.settings, device, callbacks.progress)
         ledger.set(f"result/{ledger.rank}", json.dumps(result))
         if ledger.rank:
             ledger.wait_for(["end"], "waiting for the others to finish", pulse=PULSE)
             return {"verified": json.loads(ledger.read("end") or "null")}
         results = [json.loads(text) for text in ledger.collect("result", "finish")]
-        report = execution_report(prepared.routes, self.settings, prepared.backend, results)
+        report = execution_report(routes, self.settings, prepared.backend, results, links)
         callbacks.publish(report)
         ledger.set("end", json.dumps(report["verified"]))
         return report
+
+    def _calibrate(self, device: torch.device, callbacks: Callbacks) -> dict[str, Any]:
+        """Measure the links; rank 0 publishes them, while the others wait."""
+        from hpplan.job.calibration import calibrate
+        from hpplan.watch.ledger import PULSE
+
+        ledger = self.session.ledger
+        links = calibrate(self.session, self.settings, device, callbacks.progress)
+        if ledger.rank:
+            ledger.wait_for(["end"], "waiting for the others to finish", pulse=PULSE)
+        else:
+            callbacks.publish(links)
+            ledger.set("end", "null")
+        return {"verified": None, "mismatch_count": 0}
 
 
 def _told(tell: Callable[[], Fault]) -> Fault:
@@ -305,6 +338,8 @@ def find_fault(notes: list[dict[str, Any]]) -> Fault | None:
 
 def _spelled(name: str, value: object) -> str:
     """Return a setting in words of the command line."""
+    if name == "calibrate":
+        return f"{'with' if value else 'without'} --calibrate"
     if isinstance(value, bool):
         return f"{'without' if value else 'with'} --no-{name}"
     option = f"--{_OPTIONS.get(name, name)}"

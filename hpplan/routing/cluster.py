@@ -14,7 +14,7 @@ from hpplan.shapes.findings import Checker, Codes, ignored, kind_of
 from hpplan.shapes.shape import Field, Shape, count, key_order, told, written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic_core.core_schema import CoreSchema
 
@@ -48,6 +48,13 @@ LINK_KIND = Shape(
         "Ranks of a node, one after the other, that share one such link.",
         default=1,
     ),
+    Field(
+        "two_way",
+        _number(0.0, 1.0, "a part"),
+        "How much of what goes the other way holds up what a link carries: nothing, 0, where it does both at "
+        "once, and all, 1, where it does one after the other.",
+        default=0.0,
+    ),
     unknown="told",
 )
 LINKS = Shape(
@@ -69,6 +76,11 @@ LINKS = Shape(
         ),
     ),
     Field("copy", _SPEED, "How fast a rank packs rows into a buffer, in 10^9 bytes/s.", required=True),
+    Field(
+        "copies_at_once",
+        count(1),
+        "Ranks of a node that copy so fast at once, as many as it has cores for. Absent: all of them.",
+    ),
     unknown="told",
 )
 KEY_ORDER = key_order(LINKS)
@@ -88,6 +100,12 @@ class LinkKind(NamedTuple):
     """Microseconds, with each peer."""
     shared_by: int = 1
     """Ranks that share one link."""
+    two_way: float = 0.0
+    """How much of what goes the other way holds up what it carries."""
+
+    def seconds(self, ways: Iterable[tuple[int, int]]) -> float:
+        """Return the time of the slowest link, of which each has bytes one way and, fewer, the other."""
+        return max((most + self.two_way * least for most, least in ways), default=0) / self.bandwidth / 1e9
 
 
 class Cluster(NamedTuple):
@@ -99,6 +117,8 @@ class Cluster(NamedTuple):
     """GB/s of packing."""
     between_nodes: LinkKind | None = None
     """None where there is one node."""
+    copies_at_once: int | None = None
+    """Ranks of a node that copy so fast at once; None: all."""
     place: Place = _NOWHERE
     warnings: tuple[Diagnostic, ...] = ()
 
@@ -128,6 +148,7 @@ def cluster_from_data(data: Mapping[str, Any], place: Place = _NOWHERE) -> Clust
         _link_kind(data["within_node"]),
         float(data["copy"]),
         None if between is None else _link_kind(between),
+        data.get("copies_at_once"),
         place,
         tuple(findings),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.cells import moved_by_rank, moved_inside, pattern_of, rows_by_rank
 from hpplan.routing.cluster import Cluster
-from hpplan.routing.link_time import Exchange, predicted
+from hpplan.routing.link_time import Exchange, predicted, rows_of
 from hpplan.routing.request import check_links
 from hpplan.routing.traffic import LINK_FIELD, LINKS_FIELD, Link, link_data, links_data
 from hpplan.routing.transfers import BatchRoutes
@@ -218,6 +218,7 @@ class _Group:
     def __init__(self, table: RoutingTable, granularity: Granularity, links: Links) -> None:
         self._links = links
         self._row_bytes = table.workload.row_bytes
+        self._rows = rows_of(table.workload)
         self.tp = table.mesh.tp
         made: dict[int, BatchRoutes] = {}
         self._parents: list[tuple[tuple[int, ...], BatchRoutes]] = []
@@ -247,7 +248,7 @@ class _Group:
         seconds = [step.seconds for step in steps if step.seconds is not None]
         if isinstance(self._links.link, Cluster):
             moved = [collective(ranks, routes, self.tp) for ranks, routes in self._everyone]
-            seconds = [sum(predicted([moved], self._links.link, self._row_bytes))]
+            seconds = [sum(predicted([moved], self._links.link, self._rows))]
         return Step(
             sum(step.rows * times for step, times in zip(steps, self._times, strict=True)),
             sum(step.rows_between_nodes * times for step, times in zip(steps, self._times, strict=True)),
@@ -274,7 +275,7 @@ def _in_granularity(routes: BatchRoutes, granularity: Granularity) -> BatchRoute
 def _direct(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
     """Send rows from their producer to every destination."""
     del tp
-    return Exchange(ranks, routes.totals.cells, routes.stride)
+    return Exchange(ranks, routes.totals.cells, routes.stride, routes.rows_produced, routes.ownership.copies)
 
 
 def _once(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
@@ -288,7 +289,9 @@ def _once(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
         at, beside = divmod(source, tp)
         # Without sp a cell is one block of whole CP coordinates.
         cells[beside * cp + at, beside * cp + first // tp, width // tp, 1] = rows
-    return Exchange([rank for beside in range(tp) for rank in ranks[beside::tp]], cells, 1)
+    order = [rank for beside in range(tp) for rank in range(beside, len(ranks), tp)]
+    produced = [routes.rows_produced[rank] for rank in order]
+    return Exchange([ranks[rank] for rank in order], cells, 1, produced)
 
 
 def _gather(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
@@ -300,12 +303,19 @@ def _gather(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
         beside, at = divmod(number, cp)
         if rows:
             cells[at * tp + beside, at * tp, tp, 1] = rows
-    return Exchange(ranks, cells, tp)
+    return Exchange(
+        ranks,
+        cells,
+        tp,
+        [held[beside * cp + at] for at in range(cp) for beside in range(tp)],
+        tp,
+        packs=False,
+    )
 
 
 def _step(collective: Exchange, links: Links, row_bytes: int) -> Step:
     """Add up one collective. Rows that stay on their rank move nothing."""
-    ranks, cells, stride = collective
+    ranks, cells, stride, *_ = collective
     sent, received, kept = moved_by_rank(cells, len(ranks), stride)
     sent_near, received_near = sent, received
     if links.ranks_per_node is not None:

@@ -2,18 +2,23 @@
 
 The time of one collective, as gloo and NCCL run an all-to-all, is
 
-    copies + the slowest link + latencies
+    latencies + copies + the slowest link
 
-- *Copies*: the rank that packs most, its bytes over `copy`. What a rank keeps is copied from its features
-  to its buffer; what it sends is copied into a send buffer, unless one other rank gets all of it, so that
-  the features are the buffer. On the way back the gradients that arrive are added up in the same place.
+- *Latencies*: a rank begins with its peers one after the other, so their latencies add up.
+- *Copies*: of the rank that copies most, bytes over `copy`; or those of its node, where only `copies_at_once`
+  ranks copy so fast at once, as on a machine with fewer cores than ranks. A row is copied once into a send
+  buffer, unless the features lie as they are sent, and once where its rank keeps it. Backward, the gradients
+  that arrive are put into their places, or added up there where a row went to several ranks: in float32,
+  where that is wider and more than two are added or divided. Each of these reads and writes so many bytes of
+  a row; half of that counts, as a copy reads and writes it once.
 - *The slowest link*: all messages of a collective are on their way at once, so they end with the link that
-  has most to carry, for its speed: `max(bytes out, bytes in) / bandwidth`. A link between nodes carries what
-  its `shared_by` ranks send to other nodes; one within a node what its ranks send to others of the node. All
-  parents exchange at once, and share links.
-- *Latencies*: a rank starts with its peers one after the other, so their latencies add up.
+  has most to carry: `(most + two_way * least) / bandwidth`, of the bytes that it carries out and in. A link
+  between nodes carries what its `shared_by` ranks send to other nodes, and one within a node what they send
+  to others of their node. All parents exchange at once, and share links.
 
-Backward, the gradients go the other way: what was sent is received, over the same links.
+Backward, the gradients go the other way: what was sent is received, over the same links. Collectives that
+run one after the other add up. Bandwidths are those that `hpplan exec --calibrate` finds with exchanges of
+several sizes and patterns, so they hold what protocols, acknowledgements and busy cores cost.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.routing.cells import moved_by_rank, moved_inside, pattern_of
+from hpplan.workload.shape import DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +35,13 @@ if TYPE_CHECKING:
     from hpplan.routing.cells import Cell
     from hpplan.routing.cluster import Cluster
     from hpplan.routing.routes import RoutingTable
+    from hpplan.workload.workload import Workload
+
+_EXACT_SUM = 2
+"""Gradients that are added up in a dtype that is not float32 without rounding more than once."""
+
+_WIDE = 4
+"""Bytes of a float32."""
 
 
 class Exchange(NamedTuple):
@@ -38,6 +51,21 @@ class Exchange(NamedTuple):
     """Global ranks, in the order in which the cells number them."""
     cells: Mapping[Cell, int]
     stride: int
+    produced: Sequence[int]
+    """Rows that each rank brings."""
+    copies: int = 1
+    """By how many ranks with the same tokens a row's gradient is divided."""
+    packs: bool = True
+    """Whether what a rank sends is packed: a broadcast takes rows as they lie."""
+
+
+class Rows(NamedTuple):
+    """What one row of features is."""
+
+    size: int
+    """Bytes over all payloads."""
+    itemsize: int
+    payloads: int
 
 
 class Prediction(NamedTuple):
@@ -47,16 +75,25 @@ class Prediction(NamedTuple):
     backward: float
 
 
-class _Moved(NamedTuple):
-    """Rows by rank, in the order of an exchange."""
+def rows_of(workload: Workload) -> Rows:
+    """Return what a row of a workload's features is."""
+    return Rows(workload.row_bytes, DTYPES[workload.dtype], workload.payloads)
 
-    sent_near: list[int]
-    """To other ranks of its node."""
-    sent_far: list[int]
-    received_near: list[int]
-    received_far: list[int]
-    kept: list[int]
-    packed: list[int]
+
+def exchanges_of(table: RoutingTable) -> list[Exchange]:
+    """Return what each parent of a table moves."""
+    gathers = table.mode.reaches_all
+    return [
+        Exchange(
+            ranks,
+            routes.totals.cells,
+            routes.stride,
+            routes.rows_produced,
+            routes.ownership.copies,
+            packs=not gathers,
+        )
+        for ranks, routes in table.parents
+    ]
 
 
 def predict(table: RoutingTable, cluster: Cluster) -> Prediction:
@@ -65,89 +102,159 @@ def predict(table: RoutingTable, cluster: Cluster) -> Prediction:
     Raises InvalidInput where the links do not reach all ranks.
     """
     cluster.check_reach(table.mesh.world_size)
-    step = [Exchange(ranks, routes.totals.cells, routes.stride) for ranks, routes in table.parents]
-    return predicted([step], cluster, table.workload.row_bytes)
+    return predicted([exchanges_of(table)], cluster, rows_of(table.workload))
 
 
-def predicted(steps: Iterable[Sequence[Exchange]], cluster: Cluster, row_bytes: int) -> Prediction:
+def predicted(steps: Iterable[Sequence[Exchange]], cluster: Cluster, rows: Rows) -> Prediction:
     """Return how long collectives take that run one after the other, each of them on all parents at once."""
-    loads = [_Loads(step, cluster) for step in steps]
+    between = cluster.between_nodes
+    shared = (cluster.within_node.shared_by, between.shared_by if between else 1)
+    loads = [Loads.of(step, rows, cluster.ranks_per_node, *shared) for step in steps]
     return Prediction(
-        sum(one.seconds(row_bytes) for one in loads), sum(one.seconds(row_bytes, back=True) for one in loads)
+        sum(_seconds(one, one.forward_copies, cluster) for one in loads),
+        sum(_seconds(one, one.backward_copies, cluster) for one in loads),
     )
 
 
-class _Loads:
-    """What one collective of all parents puts on links and ranks, in rows."""
+def _seconds(loads: Loads, copies: Copies, cluster: Cluster) -> float:
+    within, between = cluster.within_node, cluster.between_nodes
+    slowest = within.seconds(loads.within)
+    latency = loads.near_peers * within.latency
+    if between is not None:
+        slowest = max(slowest, between.seconds(loads.between))
+        latency += loads.far_peers * between.latency
+    at_once = cluster.copies_at_once or cluster.ranks_per_node
+    return latency / 1e6 + copies.counted(at_once) / cluster.copy / 1e9 + slowest
 
-    def __init__(self, exchanges: Sequence[Exchange], cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._within: dict[tuple[int, int], list[int]] = {}
-        self._between: dict[tuple[int, int], list[int]] = {}
-        self._packed = self._latency = 0.0
-        known: dict[tuple[int, tuple[int, ...]], _Moved] = {}
+
+class Copies(NamedTuple):
+    """Bytes that are copied."""
+
+    of_rank: float
+    """By the rank that copies most."""
+    of_node: float
+    """By the ranks of the node that copies most."""
+
+    def counted(self, at_once: int) -> float:
+        """Return the bytes that one rank would copy in the same time, so many copying at once."""
+        return max(self.of_rank, self.of_node / at_once)
+
+
+class Loads(NamedTuple):
+    """What one collective of all parents asks of the busiest link of each kind, and of the busiest rank."""
+
+    near_peers: int
+    """Of a rank, in its node."""
+    far_peers: int
+    within: frozenset[tuple[int, int]]
+    """Bytes that links carry one way, and the other: the more first; alike ones once."""
+    between: frozenset[tuple[int, int]]
+    forward_copies: Copies
+    backward_copies: Copies
+
+    @classmethod
+    def of(
+        cls,
+        exchanges: Sequence[Exchange],
+        rows: Rows,
+        ranks_per_node: int,
+        within_shared_by: int,
+        between_shared_by: int,
+    ) -> Loads:
+        """Add up what exchanges that run at once put on links, so many ranks sharing one."""
+        within: dict[tuple[int, int], list[int]] = {}
+        between: dict[tuple[int, int], list[int]] = {}
+        copied: dict[int, list[_OfRank]] = {}
+        near_peers = far_peers = 0
+        known: dict[tuple[int, tuple[int, ...]], list[_OfRank]] = {}
         for exchange in exchanges:
-            nodes = pattern_of(exchange.ranks, cluster.ranks_per_node)
+            nodes = pattern_of(exchange.ranks, ranks_per_node)
             key = (id(exchange.cells), nodes)
             if key not in known:
-                known[key] = _moved(exchange, nodes)
-            self._add(exchange.ranks, known[key])
-            self._latency = max(self._latency, _latency(nodes, cluster))
-
-    def _add(self, ranks: Sequence[int], moved: _Moved) -> None:
-        cluster = self._cluster
-        within, between = cluster.within_node.shared_by, cluster.between_nodes
-        for rank, *near_and_far, kept, packed in zip(ranks, *moved, strict=True):
-            sent_near, sent_far, received_near, received_far = near_and_far
-            node, at = divmod(rank, cluster.ranks_per_node)
-            link = self._within.setdefault((node, at // within), [0, 0])
-            link[0] += sent_near
-            link[1] += received_near
-            if between is not None:
-                link = self._between.setdefault((node, at // between.shared_by), [0, 0])
-                link[0] += sent_far
-                link[1] += received_far
-            self._packed = max(self._packed, kept + packed)
-
-    def seconds(self, row_bytes: int, *, back: bool = False) -> float:
-        """Return the time of the collective; the same links carry what goes back."""
-        del back
-        cluster = self._cluster
-        slowest = _busiest(self._within) / cluster.within_node.bandwidth
-        if cluster.between_nodes is not None:
-            slowest = max(slowest, _busiest(self._between) / cluster.between_nodes.bandwidth)
-        return (self._packed / cluster.copy + slowest) * row_bytes / 1e9 + self._latency
+                known[key] = _by_rank(exchange, nodes, rows)
+            near = max(Counter(nodes).values()) - 1
+            near_peers, far_peers = max(near_peers, near), max(far_peers, len(nodes) - 1 - near)
+            for rank, moved in zip(exchange.ranks, known[key], strict=True):
+                node, at = divmod(rank, ranks_per_node)
+                link = within.setdefault((node, at // within_shared_by), [0, 0])
+                link[0] += moved.sent_near
+                link[1] += moved.received_near
+                link = between.setdefault((node, at // between_shared_by), [0, 0])
+                link[0] += moved.sent_far
+                link[1] += moved.received_far
+                copied.setdefault(node, []).append(moved)
+        return cls(
+            near_peers,
+            far_peers,
+            _ways(within.values(), rows.size),
+            _ways(between.values(), rows.size),
+            _copies([[one.forward * rows.size for one in node] for node in copied.values()]),
+            _copies([[one.backward * rows.size for one in node] for node in copied.values()]),
+        )
 
 
-def _moved(exchange: Exchange, nodes: Sequence[int]) -> _Moved:
-    """Return what each rank moves within its node and out of it; what it keeps is apart."""
-    _, cells, stride = exchange
+def _copies(nodes: Sequence[Sequence[float]]) -> Copies:
+    return Copies(max(map(max, nodes)), max(map(sum, nodes)))
+
+
+def _ways(links: Iterable[list[int]], size: int) -> frozenset[tuple[int, int]]:
+    return frozenset((max(link) * size, min(link) * size) for link in links)
+
+
+class _OfRank(NamedTuple):
+    """Rows that a rank moves, and those that it copies."""
+
+    sent_near: int
+    """To other ranks of its node."""
+    sent_far: int
+    received_near: int
+    received_far: int
+    forward: float
+    backward: float
+
+
+def _by_rank(exchange: Exchange, nodes: Sequence[int], rows: Rows) -> list[_OfRank]:
+    """Return what each rank moves within its node and out of it, and copies; what it keeps is apart."""
+    cells, stride = exchange.cells, exchange.stride
     sent, received, kept = moved_by_rank(cells, len(nodes), stride)
-    sent_inside, received_inside = moved_inside(cells, nodes, stride)
-    sent_near, received_near = (
-        [rows - own for rows, own in zip(inside, kept, strict=True)]
-        for inside in (sent_inside, received_inside)
-    )
-    receivers = [0] * len(nodes)
+    inside = moved_inside(cells, nodes, stride)
+    destinations, receivers = [0] * len(nodes), [1] * len(nodes)
     for source, _, width, blocks in cells:
-        receivers[source] += width * blocks
-    return _Moved(
-        sent_near,
-        [rows - near for rows, near in zip(sent, sent_near, strict=True)],
-        received_near,
-        [rows - near for rows, near in zip(received, received_near, strict=True)],
-        kept,
-        [rows if count > 1 else 0 for rows, count in zip(sent, receivers, strict=True)],
-    )
+        destinations[source] += width * blocks
+        receivers[source] = max(receivers[source], width * blocks)
+    found: list[_OfRank] = []
+    for at, own in enumerate(kept):
+        sent_near, received_near = inside[0][at] - own, inside[1][at] - own
+        in_order = destinations[at] == 1 and rows.payloads == 1
+        packed = 0 if in_order or not exchange.packs else sent[at]
+        back = float(received[at] if rows.payloads > 1 else 0)
+        arrived, produced = sent[at] + own, exchange.produced[at]
+        if arrived and not (in_order and exchange.copies == 1):
+            # What goes to several ranks may be spread over cells; what goes to one each, over ranks.
+            several = max(receivers[at], -(-arrived // produced)) if arrived > produced else 1
+            back += _added_up(arrived, produced, several, exchange.copies, rows)
+        found.append(
+            _OfRank(
+                sent_near,
+                sent[at] - sent_near,
+                received_near,
+                received[at] - received_near,
+                own + packed,
+                back,
+            )
+        )
+    return found
 
 
-def _busiest(links: Mapping[tuple[int, int], Sequence[int]]) -> int:
-    return max((max(link) for link in links.values()), default=0)
-
-
-def _latency(nodes: Sequence[int], cluster: Cluster) -> float:
-    """Return the seconds in which a rank of such a group has begun with all of its peers."""
-    near = max(Counter(nodes).values()) - 1
-    far = len(nodes) - 1 - near
-    between = cluster.between_nodes
-    return (near * cluster.within_node.latency + (far * between.latency if between else 0.0)) / 1e6
+def _added_up(arrived: int, produced: int, receivers: int, copies: int, rows: Rows) -> float:
+    """Return the copies of a row that it costs to make gradients of rows of those that arrive."""
+    widened = rows.itemsize < _WIDE and (receivers > _EXACT_SUM or copies > 1)
+    width = _WIDE / rows.itemsize if widened else 1.0
+    moved = arrived * (1 + width)
+    if receivers > 1:
+        # The sum is cleared first, and read with each gradient.
+        moved += (arrived + produced) * width
+    moved += produced * 2 * width * (copies > 1)
+    moved += produced * (1 + width) * widened
+    moved += produced * 2 * (rows.payloads > 1)
+    return moved / 2

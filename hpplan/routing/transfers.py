@@ -139,6 +139,14 @@ class BatchRoutes:
             row += item.rows
         return found
 
+    @cached_property
+    def rows_produced(self) -> list[int]:
+        """Rows that each rank brings."""
+        produced = [0] * self.size
+        for rank, piece in self.pieces():
+            produced[rank] += piece.stop - piece.start
+        return produced
+
     def pieces(self) -> Iterator[tuple[int, Piece]]:
         """Yield what each rank brings, by rank and bucket order."""
         for rank in range(0, self.size, 1 if self.sharded else self.encoder_cp_size):

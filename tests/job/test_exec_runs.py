@@ -128,3 +128,38 @@ def test_one_pool_alone_says_its_inputs(tmp_path: Path) -> None:
         # Features of 6 rows arrive and their gradients come back, of each item; inputs of one.
         items = sum(len(replica["items"]) for replica in replicas)
         assert report["total"]["rows_verified"] == items * 2 * 6 + rows
+
+
+def test_links_are_measured_and_predict(tmp_path: Path, root: Path) -> None:
+    """A job that measures its links ends otherwise than with a document from which times follow."""
+    links = tmp_path / "links.yaml"
+    ran = run_command(job(2, tmp_path), [["exec", "--calibrate", "-o", str(links)]] * 2)
+    assert [(one.status, one.stdout, one.stderr) for one in ran] == [(0, "", "")] * 2
+    schema = json.loads((root / "schemas" / "links.schema.json").read_text(encoding="utf-8"))
+    measured = yaml.safe_load(links.read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(measured)
+    assert measured["ranks_per_node"] == 2
+    assert "between_nodes" not in measured
+    (tmp_path / "run").mkdir()
+    table, report = _run(tmp_path / "run", "cp=2", 2, "--links", str(links))
+    for way in ("forward", "backward"):
+        assert report[f"predicted_{way}_seconds"] > 0
+        assert report[f"{way}_seconds"] == pytest.approx(report["total"][f"{way}_ms"] / 1e3, abs=1e-5)
+        assert f"predicted {way}" in table
+
+
+def test_a_rank_alone_has_no_links(tmp_path: Path) -> None:
+    """A figure about links that were not there."""
+    ran = run_command(job(1, tmp_path), [["exec", "--calibrate"]])
+    assert (ran[0].status, ran[0].stdout) == (2, "")
+    assert "one rank alone has no links" in ran[0].stderr
+
+
+def test_ranks_calibrate_together(tmp_path: Path) -> None:
+    """One rank measures links while another runs routes."""
+    path = tmp_path / "workload.yaml"
+    path.write_text(yaml.safe_dump(WORKLOAD), encoding="utf-8")
+    ran = run_command(job(2, tmp_path), [["exec", "--calibrate"], ["exec", str(path), "--mesh", "cp=2"]])
+    assert [one.status for one in ran] == [3, 3]
+    said = "".join(one.stderr for one in ran)
+    assert "was started without --calibrate, and rank 0 with --calibrate" in said

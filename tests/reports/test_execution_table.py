@@ -54,6 +54,10 @@ def _report(*ranks: dict[str, Any]) -> dict[str, Any]:
         "mismatch_count": wrong,
         "forward_ratio": 1.0585,
         "backward_ratio": None,
+        "forward_seconds": 0.1164321,
+        "predicted_forward_seconds": None,
+        "backward_seconds": None,
+        "predicted_backward_seconds": None,
         "total": total,
         "ranks": list(ranks),
     }
@@ -102,3 +106,11 @@ def test_ranks_that_exchange_nothing_are_counted() -> None:
     report = {**_report(_rank(0, "a"), _rank(1, "a")), "mesh": "cp=2,pp=3", "world_size": 6}
     text = exec_table.render(report, Screen(color=False))
     assert "idle             4 ranks of later pipeline stages, which exchange nothing\n" in text
+
+
+def test_predicted_times_stand_beside_measured_ones() -> None:
+    """A prediction that is off, or of what was not measured, passes for a measurement."""
+    report = {**_report(_rank(0, "a")), "predicted_forward_seconds": 0.128, "predicted_backward_seconds": 0.1}
+    text = exec_table.render(report, Screen())
+    assert "predicted forward   128 ms, 1.10 of the measured 116 ms\n" in text
+    assert "predicted backward  100 ms, not measured\n" in text

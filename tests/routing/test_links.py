@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 LINKS: dict[str, Any] = {
     "ranks_per_node": 2,
     "within_node": {"bandwidth": 4.0, "latency": 3.0, "shared_by": 1},
-    "between_nodes": {"bandwidth": 1.0, "latency": 7.0, "shared_by": 2},
+    "between_nodes": {"bandwidth": 1.0, "latency": 7.0, "shared_by": 2, "two_way": 0.5},
     "copy": 8.0,
+    "copies_at_once": 1,
 }
 WORKLOAD: dict[str, Any] = {
-    "feature_width": 4,
-    "payloads": 2,
+    "feature_width": 8,
     "sequence": {"length": 32, "cp_layout": "zigzag"},
     "items": [
         {"item_id": 0, "batch_index": 0, "decoder_token_start": 5, "output_rows": 10},
@@ -49,7 +49,7 @@ def table(mesh: str = "cp=2,tp=2,sp", **fields: Any) -> RoutingTable:  # noqa: A
 def test_a_document_of_links_comes_back_as_it_was() -> None:
     """A figure is lost between reading and writing."""
     cluster = cluster_from_data(LINKS)
-    assert cluster == Cluster(2, LinkKind(4.0, 3.0), 8.0, LinkKind(1.0, 7.0, 2), cluster.place)
+    assert cluster == Cluster(2, LinkKind(4.0, 3.0), 8.0, LinkKind(1.0, 7.0, 2, 0.5), 1, place=cluster.place)
     assert cluster.to_data() == LINKS
     assert dump_yaml(cluster.to_data(), KEY_ORDER).startswith("ranks_per_node: 2\n")
 
@@ -71,6 +71,30 @@ def test_what_is_wrong_with_links_is_told(changed: dict[str, Any], code: str, pa
     with pytest.raises(InvalidInput) as caught:
         cluster_from_data({**LINKS, **changed})
     assert [(one.code.id, one.place.path) for one in caught.value.diagnostics] == [(code, path)]
+
+
+def test_the_time_of_the_first_case() -> None:
+    """The time that is predicted is not that of the formula, worked out by hand.
+
+    Ranks 0 and 1 send 160 and 128 bytes to the other node over one link, and keep as much; ranks 2 and 3
+    send nothing, so that nothing goes the other way. Each rank has one peer in its node and two out of it.
+    One rank at a time copies: 288 bytes to send, and 288 to keep. Backward, a row's two gradients are added
+    up in its place: of 576 bytes that arrive, each is read, and so is the sum, which is written, and 288
+    bytes of sums are cleared.
+    """
+    forward, backward = predict(table(), cluster_from_data(LINKS))
+    begin, link = 3e-6 + 2 * 7e-6, 288e-9
+    assert forward == pytest.approx(begin + link + 576 / 8e9)
+    assert backward == pytest.approx(begin + link + (576 * 3 + 288) / 2 / 8e9)
+
+
+def test_what_goes_the_other_way_holds_up_a_link() -> None:
+    """A link that does one thing at a time is taken to do two."""
+    both = [[0], [], [1], []]
+    ways = table(buckets=both, destinations={"0": [2], "1": [0]})
+    forward, backward = predict(ways, cluster_from_data(LINKS))
+    # 160 bytes one way and 128 the other, half of which counts; each rank has all of its rows in order.
+    assert forward == backward == pytest.approx(17e-6 + (160 + 64) * 1e-9)
 
 
 def test_an_unknown_field_of_links_is_a_warning() -> None:

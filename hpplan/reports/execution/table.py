@@ -69,6 +69,11 @@ def _facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         if ratio is not None:
             ours, plain = _number(total[f"{key}_ms"]), _number(total[f"plain_{key}_ms"])
             facts.append((name, f"{ratio:.2f} ({ours} ms, the collective alone {plain} ms)"))
+    facts += [
+        (f"predicted {key}", said)
+        for key in ("forward", "backward")
+        if (said := _predicted(report[f"predicted_{key}_seconds"], report[f"{key}_seconds"]))
+    ]
     if report["verified"] is None:
         facts.append(("verified", "not asked for"))
     elif report["verified"]:
@@ -83,6 +88,16 @@ def _facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
             ("verified", f"NO: {report['mismatch_count']:,} of {total['rows_verified']:,} are wrong")
         )
     return facts
+
+
+def _predicted(predicted: float | None, measured: float | None) -> str:
+    """Say what links gave cause to expect, beside what was measured; nothing without links."""
+    if predicted is None:
+        return ""
+    told = f"{_number(predicted * 1e3)} ms"
+    if not measured:
+        return f"{told}, not measured"
+    return f"{told}, {predicted / measured:.2f} of the measured {_number(measured * 1e3)} ms"
 
 
 def _idle(report: Mapping[str, Any]) -> list[tuple[str, str]]:
