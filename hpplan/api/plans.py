@@ -105,8 +105,8 @@ def normalize(
         passes=pipeline.passes_named(passes),
         after=after,
     )
-    made = with_record(plan, normalized) if record else without_record(normalized.plan)
-    return normalized._replace(plan=made)
+    after_passes = with_record(plan, normalized) if record else without_record(normalized.plan)
+    return normalized._replace(plan=after_passes)
 
 
 def check(

@@ -116,7 +116,7 @@ def _groups(plan: Plan, unsure: frozenset[str]) -> dict[str, list[_Group]]:
             by_text[class_name][text] = _Group(contract_of(entry), [fqn])
         else:
             group.members.append(fqn)
-    return {class_name: _merged(found.values()) for class_name, found in by_text.items()}
+    return {class_name: _merged(of_class.values()) for class_name, of_class in by_text.items()}
 
 
 def _merged(groups: Iterable[_Group]) -> list[_Group]:

@@ -44,19 +44,19 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     model, plan = subject.model, subject.plan
     if model is None:
         return
-    found = [
+    differing = [
         (fqn, (name, model.modules[fqn].class_name))
         for fqn, name in plan.remembered_classes.items()
         if fqn in model.modules and name != model.modules[fqn].class_name
     ]
-    for (said, real), fqns in alike(found):
+    for (declared, real), fqns in alike(differing):
         kept = fqns.first in plan.boundary_classes
         keys = (
             ("boundary_classes", fqns.first) if kept else ("normalization", "stripped", fqns.first, "class")
         )
         yield Diagnostic(
             CLASS_DIFFERS_FROM_MODEL,
-            f"{fqns.names} {'is' if fqns.many == 1 else 'are'} {real} in the model, not {said}",
+            f"{fqns.names} {'is' if fqns.many == 1 else 'are'} {real} in the model, not {declared}",
             plan.place.at(*keys),
             hint=f"write {real}",
         )

@@ -46,7 +46,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each placement beyond the dimensions of its parameter."""
     if subject.model is None:
         return
-    found = []
+    beyond = []
     for fqn, entry in subject.plan.param_plan.items():
         for name, layout in entry.get("params", {}).items():
             parameter = subject.model.parameters.get(join(fqn, name))
@@ -55,8 +55,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             for axis, text in layout.items():
                 dim = parse_placement(text).dim
                 if dim is not None and dim >= len(parameter.shape):
-                    found.append((fqn, (name, axis, text, parameter.shape)))
-    for (name, axis, text, shape), fqns in alike(found):
+                    beyond.append((fqn, (name, axis, text, parameter.shape)))
+    for (name, axis, text, shape), fqns in alike(beyond):
         sizes = "x".join(map(str, shape))
         yield Diagnostic(
             DIMENSION_OUT_OF_RANGE,

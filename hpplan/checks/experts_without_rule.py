@@ -49,7 +49,11 @@ READS: tuple[str, ...] = (*RESOLUTION, "parallel_dims", "rules")
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each class of experts that has modules without a rule, at the first of them."""
     plan, model_type = subject.plan, subject.chosen_model_type
-    serving = [one for one in subject.strategies if one.kind == MOE_EP_ROUTED and one.serves(model_type)]
+    serving = [
+        strategy
+        for strategy in subject.strategies
+        if strategy.kind == MOE_EP_ROUTED and strategy.serves(model_type)
+    ]
     if plan.size("ep") == 1 or not serving or ("--rules" in subject.options and not subject.rules.rules):
         return  # a file with `rules: []` says that there are none on purpose
     rules = [rule for rule in subject.rules.rules if rule.local_compute_target or rule.replace_target]
@@ -58,7 +62,11 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     # A rule of a class that reaches none of it says so itself.
     missed = {item.strategy.target_class for item in subject.facts.ep_rules if not subject.targets(item)}
     classes = subject.facts.classes
-    known = {one.target_class: one.target for one in reversed(serving) if one.target_class is not None}
+    known = {
+        strategy.target_class: strategy.target
+        for strategy in reversed(serving)
+        if strategy.target_class is not None
+    }
     for name, target in sorted(known.items()):
         if name in missed:
             continue
@@ -70,7 +78,11 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             yield _finding(
                 f"{name}, and no rule matches '{first}'{more}", target, plan.place.key(*field, first)
             )
-    listed = [one for one in serving if one.model_types is not None and model_type in one.model_types]
+    listed = [
+        strategy
+        for strategy in serving
+        if strategy.model_types is not None and model_type in strategy.model_types
+    ]
     if listed and not rules and not known.keys() & set(classes.values()):
         where = plan.place.at("model_type") if plan.data.get("model_type") else plan.place
         yield _finding(f"the model type '{model_type}', and there is no rule", listed[0].target, where)

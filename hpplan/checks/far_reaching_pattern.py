@@ -58,9 +58,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             for role in ROLES:
                 if role_target(rule, role) is None:
                     continue
-                found = _surprise(text, sorted(effective(subject, rule, role, (text,))))
-                if found is not None:
-                    expected, surprising = found
+                surprise = _surprise(text, sorted(effective(subject, rule, role, (text,))))
+                if surprise is not None:
+                    expected, surprising = surprise
                     yield Diagnostic(
                         FAR_REACHING_PATTERN,
                         f"`*` crosses dots: '{text}' takes effect in '{expected}' and in '{surprising}'",
@@ -77,7 +77,7 @@ def _surprise(pattern: str, matched: list[str]) -> tuple[str, str] | None:
     """Return a match that the author certainly meant and one that may come as a surprise."""
     members = set(matched)
     for fqn in matched:
-        above = next((one for one in ancestors(fqn) if one in members), None)
+        above = next((name for name in ancestors(fqn) if name in members), None)
         if above is not None:
             return above, fqn
     # A leading `*.` is the usual way to say "wherever it is".

@@ -94,7 +94,7 @@ def _other_workload(
     """Return how a table's workload differs from that, or those, of a plan; raise InvalidInput for none."""
     if isinstance(data, dict) and has_micro_batches(data):
         # A micro-batch that was picked out of several may have been assigned anew.
-        same = any(_same_but_buckets(table.workload, one) for one in load_micro_batches(data, place))
+        same = any(_same_but_buckets(table.workload, batch) for batch in load_micro_batches(data, place))
         what = "none of the micro-batches of the plan's"
     else:
         workload = load_workload(data, place)

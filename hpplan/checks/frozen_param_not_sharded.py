@@ -46,13 +46,13 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each listed parameter that is replicated along every axis."""
     plan = subject.plan
     for index, name in enumerate(plan.data.get("frozen_sharded_params", [])):
-        found = _layout(subject, name)
-        if found is not None and all(placement == "R" for placement in found[0].values()):
+        layout = _layout(subject, name)
+        if layout is not None and all(placement == "R" for placement in layout[0].values()):
             yield Diagnostic(
                 FROZEN_PARAM_NOT_SHARDED,
                 f"'{name}' is listed as sharded, and no placement shards it",
                 plan.place.at("frozen_sharded_params", index),
-                related=(found[1],),
+                related=(layout[1],),
             )
 
 

@@ -80,14 +80,14 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     digests = _Digests(subject.folder)
     for name, recorded, place in _recorded(outputs, subject.plan.place.at("outputs")):
         try:
-            found = digests.of(name)
+            digest = digests.of(name)
         except _UncheckedError as unchecked:
             yield Diagnostic(UNCHECKED_OUTPUT, f"the file '{name}' is not looked at: {unchecked}", place)
             continue
-        if found is not None and found != recorded:
+        if digest is not None and digest != recorded:
             yield Diagnostic(
                 OUTPUT_CHANGED,
-                f"the file '{name}' has the sha256 {found[:12]}…, and the plan recorded {recorded[:12]}…",
+                f"the file '{name}' has the sha256 {digest[:12]}…, and the plan recorded {recorded[:12]}…",
                 place,
                 hint="generate it again from this plan",
             )

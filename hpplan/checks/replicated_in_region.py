@@ -53,7 +53,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     model, plan = subject.model, subject.plan
     if model is None:
         return
-    found = []
+    whole_parameters = []
     for axis in ("tp", "ep"):
         if axis not in subject.active_axes and not (axis == "ep" and subject.sizes.get("ep", 1) > 1):
             continue
@@ -67,8 +67,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
                     whole = all(placement == "R" for placement in layout.values())
                     wanted = _wanted(model, axis, join(fqn, name), nouns) if whole else None
                     if wanted is not None:
-                        found.append((fqn, (name, axis, wanted)))
-    for (name, axis, wanted), fqns in alike(found):
+                        whole_parameters.append((fqn, (name, axis, wanted)))
+    for (name, axis, wanted), fqns in alike(whole_parameters):
         yield Diagnostic(
             REPLICATED_IN_REGION,
             f"`{name}` in {fqns.names} is whole on each rank of `{axis}`, {wanted}",

@@ -73,8 +73,8 @@ def _shadowed(patterns: list[_Pattern]) -> Iterator[Diagnostic]:
     # what covers comes before the rest.
     covering: dict[str, list[_Pattern]] = {}
     for pattern in sorted(patterns, key=lambda each: (-len(each.matches), each.rule.when is not None)):
-        one = min(pattern.matches, key=lambda fqn: (len(covering.get(fqn, ())), fqn))
-        wider = next((each for each in covering.get(one, ()) if _covers(each, pattern)), None)
+        rarest = min(pattern.matches, key=lambda fqn: (len(covering.get(fqn, ())), fqn))
+        wider = next((each for each in covering.get(rarest, ()) if _covers(each, pattern)), None)
         if wider is None:
             for fqn in pattern.matches:
                 covering.setdefault(fqn, []).append(pattern)

@@ -62,8 +62,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         for name, parameter in model.parameters.items()
         if parameter.trainable and name not in listed and not f"{name}.".startswith(outside)
     }
-    found = _whole_modules(model, missing)
-    for count, names in alike(found.items()):
+    uncovered = _whole_modules(model, missing)
+    for count, names in alike(uncovered.items()):
         above = parent(names.first)
         while above and above not in plan.param_plan:
             above = parent(above)
@@ -79,18 +79,18 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _whole_modules(model: ModelFacts, missing: set[str]) -> dict[str, int]:
     """Return the largest modules all of whose parameters are missing, and other missing ones, with counts."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
 
     def walk(fqn: str) -> None:
         names = model.parameters_below(fqn)
         gone = missing.intersection(names)
         if fqn and gone and len(gone) == len(names):
-            found[fqn] = len(gone)
+            counts[fqn] = len(gone)
         elif gone:
-            own = (join(fqn, name) for name in model.modules[fqn].parameters)
-            found.update((name, 1) for name in own if name in gone)
+            direct = (join(fqn, name) for name in model.modules[fqn].parameters)
+            counts.update((name, 1) for name in direct if name in gone)
             for child in model.children[fqn]:
                 walk(child)
 
     walk("")
-    return found
+    return counts

@@ -52,8 +52,11 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def findings(model: ModelFacts, plan: Plan, sizes: Mapping[str, int]) -> Iterator[Diagnostic]:
     """Yield what sizes of axes do not divide in the parameters of a plan."""
-    found = ((one.fqn, one._replace(fqn="")) for one in uneven_dimensions(model, plan.param_plan, sizes))
-    for uneven, fqns in alike(found):
+    uneven_by_fqn = (
+        (dimension.fqn, dimension._replace(fqn=""))
+        for dimension in uneven_dimensions(model, plan.param_plan, sizes)
+    )
+    for uneven, fqns in alike(uneven_by_fqn):
         yield Diagnostic(
             UNEVEN_DIMENSION,
             f"{uneven.what} of `{uneven.name}` in {fqns.names}",

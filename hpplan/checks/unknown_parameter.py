@@ -47,14 +47,14 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     if model is None:
         return
     nearest = NearestFqn(model.parameters)
-    found = [
+    unknown = [
         (fqn, name)
         for fqn, entry in plan.param_plan.items()
         if fqn in model.modules
         for name in entry.get("params", {})
         if join(fqn, name) not in model.parameters
     ]
-    for name, fqns in alike(found):
+    for name, fqns in alike(unknown):
         full = join(fqns.first, name)
         owner = model.modules.get(parent(full))
         buffer = owner is not None and last_part(full) in owner.buffers

@@ -72,7 +72,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         return
     plan = subject.plan
     owned = None
-    found: list[tuple[str, _Partial]] = []
+    unreduced: list[tuple[str, _Partial]] = []
     for fqn, entry in subject.normalized.plan.param_plan.items():
         if entry.get("is_boundary") is not False or fqn in subject.unsure:
             continue
@@ -85,8 +85,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             continue
         gone = plan.param_plan[fqn].get("is_boundary") is False
         for tensor, axis in partial:
-            found.append((fqn, _Partial(tensor, axis, entry["out_src"][tensor][axis], gone)))
-    for (tensor, axis, placement, gone), fqns in alike(found):
+            unreduced.append((fqn, _Partial(tensor, axis, entry["out_src"][tensor][axis], gone)))
+    for (tensor, axis, placement, gone), fqns in alike(unreduced):
         yield Diagnostic(
             UNREDUCED_OUTPUT,
             f"`{tensor}` of {fqns.names} is {placement} along `{axis}`, "

@@ -98,8 +98,8 @@ def command(
         raise click.UsageError(warning)
     if warning:
         output.note(f"Warning: {warning}.")
-    made = NormalizedFile(path, names[0], before, normalized._replace(plan=plan), document.source)
-    texts = (made.canonical(None, names[0]), document_text(table, "json"))
+    file = NormalizedFile(path, names[0], before, normalized._replace(plan=plan), document.source)
+    texts = (file.canonical(None, names[0]), document_text(table, "json"))
     output.write_files(zip(names, texts, strict=True), folder)
     traffic = view.traffic
     output.result(f"{names[0]}: {summarize(normalized.changes)}")

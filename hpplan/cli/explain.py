@@ -68,11 +68,11 @@ def command(
     if code is not None and fqn is not None and not os.path.exists(str(subject)):  # noqa: PTH110 - pathlib takes longer to import
         raise click.UsageError(f"{code.id} is a code, and a code takes no FQN; leave out '{fqn}'")
     if subject is None or (code is not None and fqn is None):
-        said = "--all lists codes" if code is None else f"{code.id} is a code"
+        reason = "--all lists codes" if code is None else f"{code.id} is a code"
         for name, value in about_plan.items():
             if value is not None:
                 option = f"--{name.replace('_', '-')}"
-                raise click.UsageError(f"{said}, and {option} is about a plan; leave it out")
+                raise click.UsageError(f"{reason}, and {option} is about a plan; leave it out")
         output.result(_codes(output, code, as_json=format_name == "json"))
         return
     if format_name is not None:

@@ -272,10 +272,10 @@ def _write(output: Output, files: list[NormalizedFile], texts: list[tuple[str, F
         for note in text.notes if written else ():
             output.complain(f"{target}: {note}")
         if file.normalized.changes:
-            said = summarize(file.normalized.changes)
+            message = summarize(file.normalized.changes)
         else:
-            said = f"{text.how}, nothing to strip or mark" if written else "already normalized"
-        output.complain(f"{target}: {said}")
+            message = f"{text.how}, nothing to strip or mark" if written else "already normalized"
+        output.complain(f"{target}: {message}")
 
 
 def _compare(
@@ -324,5 +324,5 @@ def _show_changes(output: Output, files: list[NormalizedFile], *, as_json: bool)
     changes = [(file.source.name, file.normalized.changes) for file in files]
     if as_json:
         output.result(render_json(changes))
-    for name, made in () if as_json else changes:
-        output.result(render(name, made, output.screen()))
+    for name, of_file in () if as_json else changes:
+        output.result(render(name, of_file, output.screen()))

@@ -65,13 +65,15 @@ def compare_names(
     """Fold what is different between two sets of names; `changes` are those of names that both have."""
     old, new = set(before), set(after)
     groups: dict[str, tuple[tuple[FieldChange, ...], list[str]]] = {}
-    for name, made in changes.items():
-        if made:
+    for name, differing in changes.items():
+        if differing:
             # Values may be lists and mappings, so equal changes are recognized by how they are spelled.
-            groups.setdefault(repr([(field, repr(b), repr(a)) for field, b, a in made]), (made, []))[
-                1
-            ].append(name)
-    changed = [ChangedNames(tuple(fold(names)), len(names), made) for made, names in groups.values()]
+            groups.setdefault(
+                repr([(field, repr(b), repr(a)) for field, b, a in differing]), (differing, [])
+            )[1].append(name)
+    changed = [
+        ChangedNames(tuple(fold(names)), len(names), differing) for differing, names in groups.values()
+    ]
     return Differences(
         removed=tuple(fold(old - new)),
         added=tuple(fold(new - old)),
@@ -91,11 +93,11 @@ def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
 
 def leaves(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return the values of nested mappings by their dotted path, in natural order."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key in sorted(data, key=natural_key):
         value = data[key]
         if isinstance(value, dict) and value:
-            found.update(leaves(value, f"{prefix}{key}."))
+            values.update(leaves(value, f"{prefix}{key}."))
         else:
-            found[f"{prefix}{key}"] = value
-    return found
+            values[f"{prefix}{key}"] = value
+    return values

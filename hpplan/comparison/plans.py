@@ -94,7 +94,7 @@ def _meaning(fqn: str, plan: Plan, entry: Entry | None) -> dict[str, Any]:
 
 def _records(plan: Plan) -> dict[str, dict[str, Any]]:
     """Return what injections and overrides say, by the field and what they match."""
-    found: dict[str, dict[str, Any]] = {}
+    records: dict[str, dict[str, Any]] = {}
     times: Counter[str] = Counter()
     for field in _RECORDS:
         for record in plan.data.get(field, []):
@@ -105,8 +105,8 @@ def _records(plan: Plan) -> dict[str, dict[str, Any]]:
             for pattern in patterns if isinstance(patterns, list) else [patterns]:
                 name = f"{field}: {pattern}"
                 times[name] += 1
-                found[name if times[name] == 1 else f"{name} (again, {times[name]})"] = rest
-    return found
+                records[name if times[name] == 1 else f"{name} (again, {times[name]})"] = rest
+    return records
 
 
 def _record(given: dict[str, Any]) -> dict[str, Any]:
@@ -139,7 +139,9 @@ def _exchange(plan: Plan) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
         return {}, leaves(data, f"{field}.")
     data = workload.to_data()
     replicas = data.pop("replicas", None)
-    batches = {"": data} if replicas is None else {f"replicas.{n}.": one for n, one in enumerate(replicas)}
+    batches = (
+        {"": data} if replicas is None else {f"replicas.{n}.": replica for n, replica in enumerate(replicas)}
+    )
     items: dict[str, dict[str, Any]] = {}
     fields = leaves({name: value for name, value in data.items() if name != "items"}, f"{field}.")
     for prefix, batch in batches.items():
@@ -164,7 +166,7 @@ def _keep_unknown(data: Any, path: Path, items: dict[str, dict[str, Any]], field
 
 def _fields(plan: Plan) -> dict[str, Any]:
     """Return the other fields of a plan by dotted path, without empty ones."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     names = [*TOP_LEVEL_FIELDS, *(name for name in plan.data if name not in TOP_LEVEL_FIELDS)]
     for name in names:
         value = plan.data.get(name)
@@ -174,11 +176,11 @@ def _fields(plan: Plan) -> dict[str, Any]:
         if name in _BY_NAME or value in (None, {}, []):
             continue
         if isinstance(value, dict):
-            found.update(leaves(value, f"{name}."))
+            fields.update(leaves(value, f"{name}."))
         else:
-            found[name] = sorted(set(value)) if name in _SETS else value
+            fields[name] = sorted(set(value)) if name in _SETS else value
     # The model type may stand in either of two places.
-    found.pop("source.model_type", None)
+    fields.pop("source.model_type", None)
     if plan.model_type is not None:
-        found["model_type"] = plan.model_type
-    return found
+        fields["model_type"] = plan.model_type
+    return fields

@@ -30,14 +30,14 @@ def _fields(table: RoutingTable) -> dict[str, Any]:
     for name in ("items", "replicas"):
         workload.pop(name, None)
     mesh = {**table.mesh.to_data(), "axes": dict(axes), "order": [axis for axis, _ in axes], "sp": sp}
-    found = leaves(
+    fields = leaves(
         {"mesh": mesh, "mode": table.mode.name, "granularity": table.granularity, "workload": workload}
     )
     for number in range(table.mesh.dp if table.workload.per_replica else 0):
         documents = table.workload.documents_of(table.workload.batches[number])
         if documents != table.workload.documents:
-            found[f"parents.{number}.documents"] = list(documents)
-    return found
+            fields[f"parents.{number}.documents"] = list(documents)
+    return fields
 
 
 def _items(table: RoutingTable) -> dict[str, dict[str, Any]]:
@@ -57,6 +57,6 @@ def _items(table: RoutingTable) -> dict[str, dict[str, Any]]:
                 }
         for _, target, item_id, start, stop in routes.transfers():
             items[f"{prefix}{item_id}"]["sent"].append(f"{ranks[target]}[{start}:{stop}]")
-    for found in items.values():
-        found["sent"] = " ".join(found["sent"])
+    for entry in items.values():
+        entry["sent"] = " ".join(entry["sent"])
     return items

@@ -44,8 +44,8 @@ def parse_toml(raw: bytes, name: str, sources: Sources) -> dict[str, Data]:
         match = _WHERE.search(message)
         end = source.position(len(source.text.rstrip()))
         at = (int(match[1]), int(match[2])) if match is not None and match[1] else end
-        said = _WHERE.sub("", message).split(";")[0]
-        raise InvalidInput([_syntax(name, said[:1].lower() + said[1:], at)]) from None
+        reason = _WHERE.sub("", message).split(";")[0]
+        raise InvalidInput([_syntax(name, reason[:1].lower() + reason[1:], at)]) from None
     return data
 
 

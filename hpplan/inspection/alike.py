@@ -23,10 +23,10 @@ class Alike(NamedTuple):
     names: str
 
 
-def alike(found: Iterable[tuple[str, T]]) -> Iterator[tuple[T, Alike]]:
+def alike(faults: Iterable[tuple[str, T]]) -> Iterator[tuple[T, Alike]]:
     """Yield each fault once with the FQNs that have it and differ only in their numbers."""
     groups: dict[tuple[Shape, T], list[str]] = {}
-    for fqn, fault in found:
+    for fqn, fault in faults:
         groups.setdefault((shape_of(fqn), fault), []).append(fqn)
     for (_, fault), fqns in groups.items():
         names = ", ".join(f"'{name}'" for name in fold(fqns))

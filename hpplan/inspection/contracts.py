@@ -37,9 +37,9 @@ def spelled(layout: dict[str, str]) -> dict[str, str]:
     return {axis: placement for axis, placement in layout.items() if placement != "R"}
 
 
-def differing_fields(one: Contract, other: Contract) -> list[str]:
+def differing_fields(contract: Contract, other: Contract) -> list[str]:
     """Return the fields in which two contracts differ, in canonical order."""
-    fields = [field for field in one.keys() | other.keys() if one.get(field) != other.get(field)]
+    fields = [field for field in contract.keys() | other.keys() if contract.get(field) != other.get(field)]
     return sorted(fields, key=lambda field: (_ORDER.get(field, len(_ORDER)), field))
 
 

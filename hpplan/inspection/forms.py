@@ -95,7 +95,7 @@ class Forms:
     def _ruled(self) -> dict[str, set[str]]:
         """The FQNs that a rule gives local compute, and those that one gives an inner wrapper."""
         subject = self._subject
-        found: dict[str, set[str]] = {"region": set(), "generic": set()}
+        fqns: dict[str, set[str]] = {"region": set(), "generic": set()}
         for rule in subject.rules.rules:
             if not rule.holds(subject.plan):
                 continue
@@ -103,12 +103,12 @@ class Forms:
                 strategy = subject.resolve(rule)
                 wanted = strategy.target_class if strategy is not None else None
                 classes = subject.facts.classes
-                found["region"].update(
+                fqns["region"].update(
                     fqn for fqn in subject.matched(rule.patterns) if wanted in {None, classes.get(fqn)}
                 )
             if rule.inner_wrapper_target is not None:
-                found["generic"].update(subject.matched(rule.patterns))
-        return found
+                fqns["generic"].update(subject.matched(rule.patterns))
+        return fqns
 
 
 @lru_cache(maxsize=1024)

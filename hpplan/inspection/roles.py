@@ -22,9 +22,9 @@ def role_target(rule: Rule, role: str) -> str | None:
     return target
 
 
-def alike(one: Rule, other: Rule, role: str) -> bool:
+def alike(rule: Rule, other: Rule, role: str) -> bool:
     """Whether two rules give the same in a role: one target, with the same arguments."""
-    return role_target(one, role) == role_target(other, role) and one.arguments.get(
+    return role_target(rule, role) == role_target(other, role) and rule.arguments.get(
         role
     ) == other.arguments.get(role)
 

@@ -145,6 +145,6 @@ class _Finder:
     def _is_norm(self, fqn: str) -> bool:
         """Whether a module looks at the features of one token at a time, and holds only their scales."""
         module = self._model.modules[fqn]
-        flat = all(len(one.shape) == 1 for one in module.parameters.values())
+        flat = all(len(parameter.shape) == 1 for parameter in module.parameters.values())
         alone = not any(child in self._filled for child in self._model.children[fqn])
         return bool(module.parameters) and flat and alone and bool(_NORM.search(module.class_name))

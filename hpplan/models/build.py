@@ -62,9 +62,9 @@ def _model_class(configuration: ModelConfig, library: Any) -> Any:  # noqa: ANN4
     name = configuration.architecture
     if name is None:
         name = _tried(lambda: usual_class(configuration.model_type), configuration)
-    found = _tried(lambda: getattr(library, name, None), configuration)
-    if isinstance(found, type) and issubclass(found, library.PreTrainedModel):
-        return found
+    model_class = _tried(lambda: getattr(library, name, None), configuration)
+    if isinstance(model_class, type) and issubclass(model_class, library.PreTrainedModel):
+        return model_class
     keys = ("architectures", 0) if configuration.architecture is not None else ("model_type",)
     raise _unknown(configuration, name, dir(library), *keys)
 

@@ -44,9 +44,9 @@ def load_config(document: Document) -> ModelConfig:
     model_type = data.get("model_type")
     if not isinstance(model_type, str) or not model_type:
         where = place.at("model_type") if "model_type" in data else place
-        said = "`model_type` names no model" if "model_type" in data else "there is no `model_type`"
+        message = "`model_type` names no model" if "model_type" in data else "there is no `model_type`"
         hint = "give the config.json of a Hugging Face model, or the folder that has it"
-        raise InvalidInput([Diagnostic(NO_MODEL_CONFIG, said, where, hint)])
+        raise InvalidInput([Diagnostic(NO_MODEL_CONFIG, message, where, hint)])
     if problems := list(_too_many_layers(data, place)):
         raise InvalidInput(problems)
     named = data.get("architectures")

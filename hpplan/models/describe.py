@@ -85,7 +85,7 @@ def _inputs(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class of torch mo
         return ()
     skipped = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     parameters = inspect.signature(kind.forward).parameters.values()
-    return tuple(one.name for one in parameters if one.kind not in skipped)[1:]
+    return tuple(parameter.name for parameter in parameters if parameter.kind not in skipped)[1:]
 
 
 def _parts(
@@ -124,7 +124,7 @@ def _holds_experts(module: Any) -> bool:  # noqa: ANN401 - a torch module
 
 def _number(config: Any, name: str) -> int | None:  # noqa: ANN401 - a configuration of transformers
     try:
-        found = getattr(config, name, None)
+        number = getattr(config, name, None)
     except Exception:  # noqa: BLE001 - one that says it layer by layer raises whatever it likes
         return None
-    return found if isinstance(found, int) and found > 0 else None
+    return number if isinstance(number, int) and number > 0 else None

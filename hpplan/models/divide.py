@@ -64,11 +64,11 @@ def uneven_dimensions(
 
 def _parts(parameter: Parameter, dim: int, placement: Placement) -> Parts | None:
     """Return what must divide; None where the plan itself says that the parts may be unequal."""
-    found = parameter.parts.get(dim)
-    if placement.uneven and (found is None or found.noun == VOCABULARY):
+    parts = parameter.parts.get(dim)
+    if placement.uneven and (parts is None or parts.noun == VOCABULARY):
         return None
-    if found is not None:
-        return found
+    if parts is not None:
+        return parts
     if placement.factor and parameter.shape[dim] % placement.factor == 0:
         each = parameter.shape[dim] // placement.factor
         return Parts(each, f"numbers in each of {placement.factor} parts along dimension {dim}")

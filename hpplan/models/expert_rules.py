@@ -21,11 +21,11 @@ def expert_rules(plan: Plan, strategies: StrategyTable) -> tuple[dict[str, Any],
     """
     rules, declared, without = [], [], []
     for name in sorted(plan.external_state_classes):
-        found = [one for one in strategies if _fits(one, name, plan.model_type)]
-        if len(found) != 1:
+        fitting = [known for known in strategies if _fits(known, name, plan.model_type)]
+        if len(fitting) != 1:
             without.append(name)
             continue
-        (strategy,) = found
+        (strategy,) = fitting
         fqns = (fqn for fqn, class_name in plan.boundary_classes.items() if class_name == name)
         patterns = sorted({re.sub(r"(?<=\.)\d+(?=\.|$)", "*", fqn) for fqn in fqns}, key=natural_key)
         match = patterns[0] if len(patterns) == 1 else patterns

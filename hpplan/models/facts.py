@@ -80,11 +80,11 @@ class ModelFacts:
     @cached_property
     def children(self) -> dict[str, list[str]]:
         """FQN to the FQNs right below it, in the model's order."""
-        found: dict[str, list[str]] = {fqn: [] for fqn in self.modules}
+        children: dict[str, list[str]] = {fqn: [] for fqn in self.modules}
         for fqn in self.modules:
             if fqn:
-                found[parent(fqn)].append(fqn)
-        return found
+                children[parent(fqn)].append(fqn)
+        return children
 
     def below(self, fqn: str) -> Iterator[str]:
         """Yield a module and every module below it."""
@@ -94,7 +94,7 @@ class ModelFacts:
 
     def parameters_below(self, fqn: str) -> list[str]:
         """Return the full names of the parameters of a module and of all modules below it."""
-        return [join(one, name) for one in self.below(fqn) for name in self.modules[one].parameters]
+        return [join(module, name) for module in self.below(fqn) for name in self.modules[module].parameters]
 
 
 def join(fqn: str, name: str) -> str:

@@ -40,8 +40,8 @@ def freeze(model: ModelFacts, mesh: Mesh, place: Place, *, gather_logits: bool =
     """
     if problems := list(_missing_plans(model, mesh, place)):
         raise InvalidInput(problems)
-    found = find_boundaries(model, ep=mesh.ep > 1)
-    kinds = found.kinds
+    boundaries = find_boundaries(model, ep=mesh.ep > 1)
+    kinds = boundaries.kinds
     placements = _placements(model, mesh)
     owned: dict[str, dict[str, Layout]] = {fqn: {} for fqn in kinds}
     for name, layout in placements.items():
@@ -71,12 +71,12 @@ def freeze(model: ModelFacts, mesh: Mesh, place: Place, *, gather_logits: bool =
         "param_plan": entries,
         "source": {"library": model.library, "model_type": model.model_type},
         "model_class": [model.model_class],
-        "tied_pairs": [[one, other] for one, *others in _tied(model) for other in others],
-        "not_covered": sorted(found.left_out, key=natural_key),
+        "tied_pairs": [[first, other] for first, *others in _tied(model) for other in others],
+        "not_covered": sorted(boundaries.left_out, key=natural_key),
     }
     optional = ("external_state_classes", "tied_pairs", "not_covered")
     data = {name: value for name, value in data.items() if value or name not in optional}
-    return Frozen(data, found.left_out)
+    return Frozen(data, boundaries.left_out)
 
 
 def _missing_plans(model: ModelFacts, mesh: Mesh, place: Place) -> Iterator[Diagnostic]:
@@ -118,7 +118,7 @@ def _tied(model: ModelFacts) -> list[list[str]]:
 def _placements(model: ModelFacts, mesh: Mesh) -> dict[str, Layout]:
     """Return the layout of every parameter; what no rule names, transformers leaves whole."""
     styles = styles_in_force(model, ep=mesh.ep > 1)
-    found: dict[str, Layout] = {}
+    layouts: dict[str, Layout] = {}
     for name, parameter in model.parameters.items():
         axis, text = styles.get(name, ("tp", "replicate"))
         style = style_of(axis, text)
@@ -129,8 +129,8 @@ def _placements(model: ModelFacts, mesh: Mesh) -> dict[str, Layout]:
             layout["ep"] = placement
         elif axis in layout:
             layout[axis] = placement
-        found[name] = layout
-    return found
+        layouts[name] = layout
+    return layouts
 
 
 def _owner(name: str, kinds: Mapping[str, Kind]) -> str | None:

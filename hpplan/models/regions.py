@@ -50,7 +50,7 @@ def find_regions(model: ModelFacts, roles: Mapping[str, Role]) -> Regions:
                 without.append(experts)
             elif role == "experts":
                 blocks[block] = _summed(model, regions, block, experts)
-            elif all(any(above in others for above in upwards(one)) for one in linear.get(block, ())):
+            elif all(any(above in others for above in upwards(name)) for name in linear.get(block, ())):
                 blocks[block] = "routed"
             else:
                 without.append(block)
@@ -62,40 +62,40 @@ def find_regions(model: ModelFacts, roles: Mapping[str, Role]) -> Regions:
 def _linear_regions(
     model: ModelFacts, roles: Mapping[str, Role], below: Mapping[str, list[str]]
 ) -> dict[str, RegionKind]:
-    rows = {fqn: {one for one in names if roles[one] in ROWS} for fqn, names in below.items()}
-    columns = {fqn: {one for one in names if roles[one] == "column"} for fqn, names in below.items()}
+    rows = {fqn: {name for name in names if roles[name] in ROWS} for fqn, names in below.items()}
+    columns = {fqn: {name for name in names if roles[name] == "column"} for fqn, names in below.items()}
     both = {fqn for fqn, names in below.items() if 0 < len(rows[fqn]) < len(names) and _callable(model, fqn)}
     inner = _below(both)
-    found = set()
+    regions = set()
     for fqn in both:
-        outer = (one for one in upwards(parent(fqn)) if one in both and rows[one] == rows[fqn])
+        outer = (near for near in upwards(parent(fqn)) if near in both and rows[near] == rows[fqn])
         # Several sums are a layer's. Around one, columns that nothing else takes belong to it as well.
-        one_sum = all(rows[one] == rows[fqn] and columns[one] < columns[fqn] for one in inner.get(fqn, ()))
-        if one_sum and all(columns[one] == columns[fqn] for one in outer):
-            found.add(fqn)
-    around = _below(found)
+        one_sum = all(rows[near] == rows[fqn] and columns[near] < columns[fqn] for near in inner.get(fqn, ()))
+        if one_sum and all(columns[near] == columns[fqn] for near in outer):
+            regions.add(fqn)
+    around = _below(regions)
     # Leaves that take and leave whole tensors leave what is around them whole as well.
     for fqn, names in below.items():
-        near = fqn in around or any(above in found for above in upwards(fqn))
-        alone = all(parent(one) == fqn and roles[one] in ALONE for one in names)
+        near = fqn in around or any(above in regions for above in upwards(fqn))
+        alone = all(parent(name) == fqn and roles[name] in ALONE for name in names)
         if alone and not near and _callable(model, fqn):
-            found.add(fqn)
-    return {fqn: "region" if [roles[one] for one in rows[fqn]] == ["row"] else "copies" for fqn in found}
+            regions.add(fqn)
+    return {fqn: "region" if [roles[name] for name in rows[fqn]] == ["row"] else "copies" for fqn in regions}
 
 
 def _below(names: Iterable[str]) -> dict[str, list[str]]:
     """Return FQN to the names that lie below it, for every module above one of them."""
-    found: dict[str, list[str]] = {}
+    below: dict[str, list[str]] = {}
     for name in names:
         for above in upwards(parent(name)) if name else ():
-            found.setdefault(above, []).append(name)
-    return found
+            below.setdefault(above, []).append(name)
+    return below
 
 
 def _summed(model: ModelFacts, regions: Mapping[str, RegionKind], block: str, experts: str) -> RegionKind:
     """Return the kind of a mixture whose experts are cut: whatever adds to its sum must be cut too."""
-    others = (one for one in model.children[block] if model.parameters_below(one) and one != experts)
-    cut = all(regions.get(one) == "region" or _is_gate(model, one) for one in others)
+    others = (child for child in model.children[block] if model.parameters_below(child) and child != experts)
+    cut = all(regions.get(child) == "region" or _is_gate(model, child) for child in others)
     late = any(adds_after_sum(model, name) for name in model.parameters_below(block))
     return "region" if cut and not late else "copies"
 
@@ -112,7 +112,7 @@ def _callable(model: ModelFacts, fqn: str) -> bool:
 
 def _is_attention(model: ModelFacts, fqn: str) -> bool:
     parameters = (model.parameters[name] for name in model.parameters_below(fqn))
-    return any(parts.noun.endswith("heads") for one in parameters for parts in one.parts.values())
+    return any(parts.noun.endswith("heads") for parameter in parameters for parts in parameter.parts.values())
 
 
 def _is_gate(model: ModelFacts, fqn: str) -> bool:

@@ -96,14 +96,14 @@ def resolved(plan: Mapping[str, str], names: Iterable[str], modules: Mapping[str
 
     A rule for a module holds for its own parameters, unless they have one.
     """
-    found = {}
+    styles = {}
     for name in names:
         pattern = _LAYER.sub(r".*\1", name)
         if pattern in plan:
-            found[name] = plan[pattern]
+            styles[name] = plan[pattern]
         elif name not in modules and (above := pattern.rpartition(".")[0]) in plan:
-            found[name] = plan[above]
-    return found
+            styles[name] = plan[above]
+    return styles
 
 
 _LAYER = re.compile(r"\.\d+(\.|$)")

@@ -91,8 +91,8 @@ def normalize(
     with collector_paused():
         facts, warnings = resolve_rules(plan, rules.rules, strategies, model)
         for step in passes:
-            plan, made = step.apply(plan, facts)
-            changes += sorted(made)  # by FQN and field, which no two changes of a pass share
+            plan, changed = step.apply(plan, facts)
+            changes += sorted(changed)  # by FQN and field, which no two changes of a pass share
             if after is not None:
                 after(step, plan)
     return Normalized(plan, tuple(step.name for step in passes), tuple(changes), tuple(warnings))

@@ -86,12 +86,12 @@ def _other_class(rule: Rule, strategy: Strategy, matched: list[str], facts: Fact
     classes = {facts.classes.get(fqn) for fqn in matched}
     if not classes or None in classes or strategy.target_class in classes:
         return []
-    found = ", ".join(sorted(str(name) for name in classes))
+    names = ", ".join(sorted(str(name) for name in classes))
     return [
         Diagnostic(
             OTHER_CLASS,
             f"the strategy '{strategy.target}' replaces the forward of {strategy.target_class}, "
-            f"and this rule matches only {found}",
+            f"and this rule matches only {names}",
             rule.target_place("local_compute"),
             hint="use the strategy of this class, or declare one with this target_class",
         )

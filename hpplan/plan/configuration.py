@@ -45,8 +45,8 @@ PLANS = Shape(
 )
 
 
-def _no_list(name: str, found: object, place: Place) -> Diagnostic:
-    message = f"{name} must be a list, not {kind_of(found)}"
+def _no_list(name: str, value: object, place: Place) -> Diagnostic:
+    message = f"{name} must be a list, not {kind_of(value)}"
     return Diagnostic(MISTYPED_SETTING, message, place, "each table of plans begins with `[[plans]]`")
 
 

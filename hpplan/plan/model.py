@@ -176,26 +176,26 @@ class Plan(NamedTuple):
     @property
     def param_plan(self) -> dict[str, Entry]:
         """FQN to entry."""
-        found: dict[str, Entry] = self.data["param_plan"]
-        return found
+        entries: dict[str, Entry] = self.data["param_plan"]
+        return entries
 
     @property
     def boundary_classes(self) -> dict[str, str]:
         """FQN to the class that owns its forward."""
-        found: dict[str, str] = self.data["boundary_classes"]
-        return found
+        classes: dict[str, str] = self.data["boundary_classes"]
+        return classes
 
     @property
     def external_state_classes(self) -> list[str]:
         """Classes whose forward carries its own orchestration."""
-        found: list[str] = self.data.get("external_state_classes", [])
-        return found
+        classes: list[str] = self.data.get("external_state_classes", [])
+        return classes
 
     @property
     def stripped(self) -> dict[str, dict[str, str]]:
         """What earlier normalization stripped: FQN to class, pass, rule and pattern."""
-        found: dict[str, dict[str, str]] = self.data.get("normalization", {}).get("stripped", {})
-        return found
+        records: dict[str, dict[str, str]] = self.data.get("normalization", {}).get("stripped", {})
+        return records
 
     @property
     def remembered_classes(self) -> dict[str, str]:
@@ -206,13 +206,13 @@ class Plan(NamedTuple):
     @property
     def model_type(self) -> str | None:
         """The plan's model type, else that of its source."""
-        found = self.data.get("model_type") or self.data.get("source", {}).get("model_type")
-        return found if isinstance(found, str) else None
+        name = self.data.get("model_type") or self.data.get("source", {}).get("model_type")
+        return name if isinstance(name, str) else None
 
     def size(self, axis: str) -> int:
         """Return the size of an axis (`ep`, `cp`, …) in `parallel_dims`; 1 where it is absent."""
-        found: int = self.data.get("parallel_dims", {}).get(f"{axis}_size", 1)
-        return found
+        size: int = self.data.get("parallel_dims", {}).get(f"{axis}_size", 1)
+        return size
 
     def replace(self, **fields: object) -> Plan:
         """Return a plan with some top-level fields replaced."""
@@ -221,9 +221,9 @@ class Plan(NamedTuple):
 
 def is_boundary(entry: Mapping[str, Any]) -> bool:
     """Whether an entry is a boundary: as it says, else by its non-empty in and out fields."""
-    said = entry.get("is_boundary")
-    if said is not None:
-        return bool(said)
+    declared = entry.get("is_boundary")
+    if declared is not None:
+        return bool(declared)
     return any(entry.get(field) for field in BOUNDARY_FIELDS)
 
 

@@ -48,34 +48,34 @@ def parse_placement(text: str) -> Placement:
     >>> parse_placement("S(-1)")
     Placement(kind='S', op=None, dim=0, factor=None, uneven=True)
     """
-    found = _FORM.fullmatch(text)
-    if found is None:
+    form = _FORM.fullmatch(text)
+    if form is None:
         raise ValueError(f"{text!r} is no placement")
-    if found["replicate"]:
+    if form["replicate"]:
         return REPLICATE
-    if found["op"]:
-        return Placement("P", op=found["op"])
-    written = int(found["shard"] or found["strided"])
+    if form["op"]:
+        return Placement("P", op=form["op"])
+    written = int(form["shard"] or form["strided"])
     uneven = written < 0
     dim = -written - 1 if uneven else written
-    if found["factor"]:
-        return Placement("SS", dim=dim, factor=int(found["factor"]), uneven=uneven)
+    if form["factor"]:
+        return Placement("SS", dim=dim, factor=int(form["factor"]), uneven=uneven)
     return Placement("S", dim=dim, uneven=uneven)
 
 
-def _no_placement(name: str, found: str, place: Place) -> Diagnostic:
-    message = f"{found!r} on axis {name} is no placement"
-    return Diagnostic(MALFORMED_PLACEMENT, message, place, _hint(found))
+def _no_placement(name: str, text: str, place: Place) -> Diagnostic:
+    message = f"{text!r} on axis {name} is no placement"
+    return Diagnostic(MALFORMED_PLACEMENT, message, place, _hint(text))
 
 
-def _hint(found: str) -> str:
-    bare = "".join(found.split())
+def _hint(text: str) -> str:
+    bare = "".join(text.split())
     guess = {"Replicate": "R", "Replicate()": "R", "r": "R", "replicate": "R", "Partial": "P(sum)"}.get(bare)
     if guess is None:
         for long, short in (("Shard(", "S("), ("StridedShard(", "SS("), ("Partial(", "P("), ("s(", "S(")):
             if bare.startswith(long):
                 guess = short + bare[len(long) :]
-    if guess is None and bare != found:
+    if guess is None and bare != text:
         guess = bare
     forms = "write R, P(op), S(d) or SS(d,f)"
     return f"did you mean '{guess}'? {forms}" if guess and _FORM.fullmatch(guess) else forms

@@ -114,9 +114,9 @@ class StrategyTable:
         An inner wrapper from a family's adapter needs no declaration: it is
         context-parallel attention.
         """
-        found = self._by_target.get(target)
-        if found is not None:
-            return found if found.serves(model_type) else None
+        declared = self._by_target.get(target)
+        if declared is not None:
+            return declared if declared.serves(model_type) else None
         if inner_wrapper and _ADAPTER_TARGET.fullmatch(target):
             return Strategy(target=target, kind=CP_ATTENTION)
         return None
@@ -174,7 +174,7 @@ def installed_strategies() -> tuple[Strategy, ...]:
     them, or one of them and a built-in strategy, share a target.
     """
     owners = {strategy.target: "hpplan" for strategy in BUILT_IN}
-    found: list[Strategy] = []
+    strategies: list[Strategy] = []
     problems: list[Diagnostic] = []
     for name, owner, data in _installed(problems):
         place = Place(f"entry point {name}")
@@ -198,15 +198,15 @@ def installed_strategies() -> tuple[Strategy, ...]:
                     )
                 )
             owners.setdefault(strategy.target, owner)
-            found.append(strategy)
+            strategies.append(strategy)
     if problems:
         raise InvalidInput(problems)
-    return tuple(found)
+    return tuple(strategies)
 
 
 def _installed(problems: list[Diagnostic]) -> Iterator[tuple[str, str, Any]]:
     """Yield name, owner and content of each entry point, in the order of names."""
-    for name, package, point in sorted(_entry_points(problems), key=lambda found: found[:2]):
+    for name, package, point in sorted(_entry_points(problems), key=lambda entry: entry[:2]):
         content, failure = _load(point)
         owner = f"the entry point '{name}' of {package}"
         if failure is None:

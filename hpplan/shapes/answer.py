@@ -40,7 +40,7 @@ class Answer(Shape):
 
 def _plain(value: object) -> object:
     """Return tuples as lists, at any depth."""
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    return [_plain(element) for element in value] if isinstance(value, tuple) else value
 
 
 def either(*shapes: Shape) -> CoreSchema:

@@ -74,17 +74,17 @@ class Checker:
                 yield self._finding(error, place)
 
     def _finding(self, error: Any, place: Place) -> Diagnostic:  # noqa: ANN401 - pydantic_core's error dict
-        path, kind, found = tuple(error["loc"]), error["type"], error["input"]
-        of_key = path[-2:] == (found, "[key]")
+        path, kind, value = tuple(error["loc"]), error["type"], error["input"]
+        of_key = path[-2:] == (value, "[key]")
         if of_key:
             path = path[:-1]
         codes = self._codes
         where = place.key(*path) if of_key else place.at(*path)
         name = f"`{path[-1]}`" if path and isinstance(path[-1], str) else "the list element"
         schema = _below(self._schema, path[:-1] if of_key else path)
-        own = (schema["keys_schema"] if of_key else schema).get("metadata", {}).get("told", {}).get(kind)
-        if callable(own):
-            finding: Diagnostic = own(name, found, where)
+        told = (schema["keys_schema"] if of_key else schema).get("metadata", {}).get("told", {}).get(kind)
+        if callable(told):
+            finding: Diagnostic = told(name, value, where)
             return finding
         if kind == "missing":
             return Diagnostic(codes.missing, f"the field {name} is missing", place.at(*path[:-1]))
@@ -94,16 +94,16 @@ class Checker:
         if kind == "greater_than_equal":
             return Diagnostic(
                 codes.too_small or codes.mistyped,
-                f"{name} must be at least {error['ctx']['ge']}, not {found}",
+                f"{name} must be at least {error['ctx']['ge']}, not {value}",
                 where,
             )
         if kind == "less_than_equal":
             return Diagnostic(codes.too_large or codes.mistyped, f"{name} must be at most 2^53 - 1", where)
-        belongs = own or _BELONGS.get(kind) or error["msg"].removeprefix("Input should be ")
-        hint = _type_hint(kind, found) if self._hints else None
+        belongs = told or _BELONGS.get(kind) or error["msg"].removeprefix("Input should be ")
+        hint = _type_hint(kind, value) if self._hints else None
         if not path:
             name = codes.noun
-        return Diagnostic(codes.mistyped, f"{name} must be {belongs}, not {kind_of(found)}", where, hint)
+        return Diagnostic(codes.mistyped, f"{name} must be {belongs}, not {kind_of(value)}", where, hint)
 
 
 def ignored(code: Code) -> Callable[[str, Sequence[str], Place], Diagnostic]:
@@ -120,9 +120,9 @@ def ignored(code: Code) -> Callable[[str, Sequence[str], Place], Diagnostic]:
 def one_of_names(names: Sequence[str], code: Code) -> Callable[[str, object, Place], Diagnostic]:
     """Return how to tell that a value is none of some names."""
 
-    def finding(name: str, found: object, place: Place) -> Diagnostic:
-        near = nearest_name(str(found), names, 0.4)
-        message = f"{name} must be one of {', '.join(names)}, not {kind_of(found)}"
+    def finding(name: str, value: object, place: Place) -> Diagnostic:
+        near = nearest_name(str(value), names, 0.4)
+        message = f"{name} must be one of {', '.join(names)}, not {kind_of(value)}"
         return Diagnostic(code, message, place, hint=f"did you mean '{near}'?" if near else None)
 
     return finding
@@ -158,12 +158,12 @@ def _below(schema: Any, path: Sequence[str | int]) -> Any:  # noqa: ANN401 - a c
     return schema
 
 
-def _type_hint(kind: str, found: object) -> str | None:
-    if kind == "bool_type" and isinstance(found, str) and found.lower() in {"yes", "no", "on", "off"}:
-        meant = "true" if found.lower() in {"yes", "on"} else "false"
-        return f"write {meant}; in YAML 1.2 '{found}' is a string"
-    if kind == "list_type" and isinstance(found, str):
-        return f"write [{found}]"
-    if kind == "string_type" and isinstance(found, bool | int | float):
+def _type_hint(kind: str, value: object) -> str | None:
+    if kind == "bool_type" and isinstance(value, str) and value.lower() in {"yes", "no", "on", "off"}:
+        meant = "true" if value.lower() in {"yes", "on"} else "false"
+        return f"write {meant}; in YAML 1.2 '{value}' is a string"
+    if kind == "list_type" and isinstance(value, str):
+        return f"write [{value}]"
+    if kind == "string_type" and isinstance(value, bool | int | float):
         return "put it in quotes"
     return None

@@ -74,10 +74,13 @@ class Configuration:
         if not problems:
             self._top = _Section({}, place, data, place)
             self._sections = [
-                _Section(one, place.at("plans", index), data, place)
-                for index, one in enumerate(data.get("plans", ()))
+                _Section(section, place.at("plans", index), data, place)
+                for index, section in enumerate(data.get("plans", ()))
             ]
-            for where, values in ((place, data), *((one.place, one.data) for one in self._sections)):
+            for where, values in (
+                (place, data),
+                *((section.place, section.data) for section in self._sections),
+            ):
                 problems += _check_values(values, where)
         if problems:
             raise InvalidInput(problems)
@@ -86,16 +89,16 @@ class Configuration:
     def _matched(self) -> list[_Matched]:
         """What each entry of `files` stands for, less what an entry before it does."""
         seen: set[str] = set()
-        found = []
+        matched = []
         for section in self._sections:
             left_out = (self._files(entry) for entry, _ in _entries(section.data, "exclude"))
             excluded = {_identity(path) for path in chain.from_iterable(left_out)}
             for entry, place in _entries(section.data, "files", section.place):
                 paths = self._files(entry)
-                own = [path for path in paths if _identity(path) not in seen | excluded]
-                seen |= {_identity(path) for path in own}
-                found.append(_Matched(section, place, own, bool(paths)))
-        return found
+                new = [path for path in paths if _identity(path) not in seen | excluded]
+                seen |= {_identity(path) for path in new}
+                matched.append(_Matched(section, place, new, bool(paths)))
+        return matched
 
     def _files(self, entry: str) -> list[str]:
         try:
@@ -129,13 +132,13 @@ class Configuration:
         return self._beside("normalized")
 
     def _beside(self, *names: str) -> dict[str, str]:
-        found: dict[str, str] = {}
+        outputs: dict[str, str] = {}
         for path in (path for entry in self._matched for path in entry.files):
             files = (getattr(self._known[_identity(path)][1], name) for name in names)
             for file in files:
                 if file is not None:
-                    found.setdefault(_identity(file), path)
-        return found
+                    outputs.setdefault(_identity(file), path)
+        return outputs
 
     @property
     def names_plans(self) -> bool:
@@ -168,7 +171,7 @@ class Configuration:
         }
         for setting in FILE_SETTINGS:
             if values[setting] is not None:
-                spelled = _PLACEHOLDER.sub(lambda found: known[found[1]], values[setting])
+                spelled = _PLACEHOLDER.sub(lambda match: known[match[1]], values[setting])
                 values[setting] = self._path(spelled)
         if values["normalized"] is not None and _identity(values["normalized"]) == _identity(path):
             values["normalized"] = None
@@ -234,7 +237,7 @@ def _entries(data: Mapping[str, Any], name: str, place: Place = _NOWHERE) -> lis
     value = data.get(name)
     if isinstance(value, str):
         return [(value, place.at(name))]
-    return [(one, place.at(name, index)) for index, one in enumerate(value or ())]
+    return [(text, place.at(name, index)) for index, text in enumerate(value or ())]
 
 
 def _check_values(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
@@ -259,8 +262,8 @@ def _check_values(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]
 
 
 def _check_placeholders(text: str, place: Place) -> Iterator[Diagnostic]:
-    for found in _PLACEHOLDER.findall(text):
-        if found not in _PLACEHOLDERS:
-            near = nearest_name(found, _PLACEHOLDERS)
+    for name in _PLACEHOLDER.findall(text):
+        if name not in _PLACEHOLDERS:
+            near = nearest_name(name, _PLACEHOLDERS)
             hint = f"did you mean {{{near}}}?" if near else "there are {folder} and {name}"
-            yield Diagnostic(UNKNOWN_SETTING, f"there is no placeholder {{{found}}}", place, hint)
+            yield Diagnostic(UNKNOWN_SETTING, f"there is no placeholder {{{name}}}", place, hint)

@@ -51,9 +51,9 @@ class Kind(NamedTuple):
     @property
     def schema(self) -> Any:  # noqa: ANN401 - pydantic stays where shapes are made
         """The core schema of a kind that has a shape."""
-        found = imported(*self.shape.split(":"))
-        found = found() if callable(found) else found
-        return getattr(found, "schema", found)
+        shape = imported(*self.shape.split(":"))
+        shape = shape() if callable(shape) else shape
+        return getattr(shape, "schema", shape)
 
 
 _OF_WORKLOADS = (
@@ -301,12 +301,12 @@ def own_kind(data: Mapping[str, Any]) -> str | None:
 def _holds_records(data: Mapping[str, Any], kind: Kind) -> bool:
     """Whether what stands in the fields of a kind has records of it, where it has to."""
     members = [data.get(name) for mark in kind.marks for name in mark]
-    records = [one for member in members for one in (member if isinstance(member, list) else [member])]
+    records = [record for member in members for record in (member if isinstance(member, list) else [member])]
     return not kind.records or any(
-        all(any(name.startswith(start) for name in record) for start in one)
+        all(any(name.startswith(start) for name in record) for start in starts)
         for record in records
         if isinstance(record, dict)
-        for one in kind.records
+        for starts in kind.records
     )
 
 
@@ -337,15 +337,15 @@ def take(document: Document, taker: str, *wanted: str) -> str:
     name = kind_of_document(document.data, wanted[0])
     if name in wanted:
         return name
-    nouns = [kind_named(one).noun for one in wanted]
+    nouns = [kind_named(kind).noun for kind in wanted]
     *others, last = nouns
-    said = f"{what_it_is(document)}, and `{taker}` takes {', '.join(others)}{' or ' * bool(others)}{last}."
+    message = f"{what_it_is(document)}, and `{taker}` takes {', '.join(others)}{' or ' * bool(others)}{last}."
     usages = kind_named(name).usages
     if usages:
-        usage = next((one for one in usages if one.startswith(f"{taker} ")), usages[0])
+        usage = next((text for text in usages if text.startswith(f"{taker} ")), usages[0])
         path = "-" if document.source.name == STDIN_NAME else document.source.name
-        said += f" Type `{usage.format(name=path)}`."
-    raise UnusableRequest(said)
+        message += f" Type `{usage.format(name=path)}`."
+    raise UnusableRequest(message)
 
 
 def kind_named(name: str) -> Kind:

@@ -36,12 +36,12 @@ class Partial(NamedTuple):
         """Whether nothing is broken."""
         return not (self.broken or self.unsure)
 
-    def findings(self, check: Check, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    def findings(self, check: Check, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
         """Return what a check finds, without what a correction may make untrue."""
         if not self.broken.isdisjoint(check.READS):
             return []
         unsure = self.unsure if "placements" in check.READS else self.misshapen
-        return [item for item in found if not self._waits(item, unsure)]
+        return [finding for finding in findings if not self._waits(finding, unsure)]
 
     def _waits(self, item: Diagnostic, unsure: frozenset[str]) -> bool:
         return any(self._touched(place, unsure) for place in (item.place, *item.related))

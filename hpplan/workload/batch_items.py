@@ -61,7 +61,7 @@ def items_from_batch(
     if sample_ids is not None and len(sample_ids) != len(rows):
         raise UnusableRequest(f"there are {len(sample_ids)} sample_ids for {plural(len(rows), 'batch row')}")
     features = list(_features(known, grids))
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     slices: list[slice] = []
     kinds: list[Kind] = []
     shapes: list[tuple[int, ...]] = []
@@ -70,16 +70,16 @@ def items_from_batch(
     except ValueError as error:
         raise UnusableRequest(f"{error}; a batch has the one or the other") from None
     splitting = None if split_videos is False else Splitting(None if split_videos is True else split_videos)
-    for _, placeholder, own in by_placeholder:
+    for _, placeholder, sharing in by_placeholder:
         read = 0
-        for row, feature, spans in _matched(rows, mask, own, placeholder):
+        for row, feature, spans in _matched(rows, mask, sharing, placeholder):
             for part in _parts(known, feature, spans, splitting):
-                found.append(_item(len(found), row, part, sample_ids))
+                items.append(_item(len(items), row, part, sample_ids))
                 slices.append(slice(read, read + (part.input_rows or 0)))
                 kinds.append(feature.kind)
                 shapes.append(_shape(part))
                 read += part.input_rows or 0
-    return BatchItems(found, slices, kinds, shapes)
+    return BatchItems(items, slices, kinds, shapes)
 
 
 def _parts(
@@ -120,7 +120,7 @@ def _family(family: Family | str) -> Family:
     try:
         return family_named(family)()
     except KeyError:
-        names = ", ".join(one.name for one in FAMILIES)
+        names = ", ".join(known.name for known in FAMILIES)
         raise UnusableRequest(f"there is no family {family!r}; it is one of {names}") from None
 
 

@@ -116,8 +116,8 @@ def _spans(item: Mapping[str, Any], index: int) -> list[_Span]:
 
 
 def _id_of(item: object) -> int | None:
-    found = item.get("item_id") if isinstance(item, dict) else None
-    return found if type(found) is int and 0 <= found <= LARGEST_NUMBER else None
+    item_id = item.get("item_id") if isinstance(item, dict) else None
+    return item_id if type(item_id) is int and 0 <= item_id <= LARGEST_NUMBER else None
 
 
 def _check_spans(item: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:

@@ -34,13 +34,13 @@ def family_with(name: str, given: Mapping[str, Any], settings: Iterable[str]) ->
         if not equals:
             raise UnusableArgument("set", f"'{setting}' is no NAME=VALUE with a number")
     try:
-        made = family(**values)
+        chosen = family(**values)
     except ValueError as error:
         raise UnusableArgument("set", str(error)) from None
-    if made.dtype not in DTYPES:
-        raise UnusableArgument("set", none_of(made.dtype, DTYPES))
+    if chosen.dtype not in DTYPES:
+        raise UnusableArgument("set", none_of(chosen.dtype, DTYPES))
     shared = family.image_id == family.video_id >= 0
-    if made.image_id == made.video_id >= 0 and not shared:
-        message = f"images and videos of {name} cannot have the same placeholder, {made.image_id}"
+    if chosen.image_id == chosen.video_id >= 0 and not shared:
+        message = f"images and videos of {name} cannot have the same placeholder, {chosen.image_id}"
         raise UnusableArgument("video_id", message)
-    return made
+    return chosen

@@ -93,7 +93,7 @@ class Sized(NamedTuple):
 
 def features_of(sample: SampleData, family: Family, findings: Findings) -> list[Sized]:
     """Return the images, then the videos, each in the order in which the encoder gets them."""
-    found: list[Sized] = []
+    sized: list[Sized] = []
     for kind, sizes, keys in SIZE_FIELDS:
         grids = [
             (name, field)
@@ -101,14 +101,14 @@ def features_of(sample: SampleData, family: Family, findings: Findings) -> list[
             if field.kind == kind and sample.data.get(name) is not None
         ]
         for name, field in grids:
-            found += _of_grids(sample, family, name, field, findings)
+            sized += _of_grids(sample, family, name, field, findings)
         if grids:
             continue
         if sample.data.get(sizes) is not None:
-            found += _of_sizes(sample, family, sizes, kind, keys, findings)
+            sized += _of_sizes(sample, family, sizes, kind, keys, findings)
         else:
             _refuse_lost(sample, family, sizes, kind, findings)
-    return found
+    return sized
 
 
 def _refuse_lost(sample: SampleData, family: Family, sizes: str, kind: Kind, findings: Findings) -> None:
@@ -117,11 +117,11 @@ def _refuse_lost(sample: SampleData, family: Family, sizes: str, kind: Kind, fin
         entries = sample.data.get(name)
         if not isinstance(entries, list) or not entries:
             continue
-        own = [f"`{one}`" for one, field in family.grid_fields.items() if field.kind == kind]
+        fields = [f"`{grid}`" for grid, field in family.grid_fields.items() if field.kind == kind]
         ways = [f"take --model {' or '.join(names)}"]
-        if own:
+        if fields:
             message = f"{family.name} does not read `{name}`, and nothing else speaks of the {kind}s"
-            ways.append(f"give {' or '.join(own)}, or sizes as `{sizes}`")
+            ways.append(f"give {' or '.join(fields)}, or sizes as `{sizes}`")
         else:
             message = f"{family.name} takes no videos, and `{name}` lists them"
         findings.malformed(message, name, hint="; ".join(ways))

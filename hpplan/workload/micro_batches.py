@@ -54,7 +54,7 @@ def has_micro_batches(data: Mapping[str, Any]) -> bool:
 def load_micro_batches(data: Mapping[str, Any], place: Place = _NOWHERE) -> tuple[Workload, ...]:
     """Return the workload of each micro-batch; raise InvalidInput with everything that is wrong in any."""
     beside, readings = read_micro_batches(data, place)
-    problems = [one for one in beside if one.level == "error"]
+    problems = [finding for finding in beside if finding.level == "error"]
     for reading in readings:
         problems += [*reading.problems, *(reading.warnings if reading.problems else ())]
     if problems:
@@ -81,7 +81,7 @@ def load_workloads(
     if micro_batch is None or not isinstance(entries, list) or not entries:
         return load_micro_batches(data, place)
     beside = list(check_beside(data, place))
-    if any(one.level == "error" for one in beside):
+    if any(finding.level == "error" for finding in beside):
         raise InvalidInput(beside)
     workload = load_workload(entries[micro_batch], place.at(FIELD, micro_batch))
     return with_warnings((workload,), beside)

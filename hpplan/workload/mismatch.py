@@ -41,21 +41,23 @@ def left_over(
     the first frame of each tells them apart: the same timestamp and markers.
     None where it leaves no image, as where a run is shared.
     """
-    ahead = _runs_used([rows for _, rows in runs], [one.runs for one in features])
-    behind = _runs_used([rows for _, rows in reversed(runs)], [one.runs[::-1] for one in reversed(features)])
-    found: list[tuple[int, int, int]] = []
+    ahead = _runs_used([rows for _, rows in runs], [feature.runs for feature in features])
+    behind = _runs_used(
+        [rows for _, rows in reversed(runs)], [feature.runs[::-1] for feature in reversed(features)]
+    )
+    candidates: list[tuple[int, int, int]] = []
     """Number, and the first and the end of its runs."""
     for number in range(len(features)):
         start, used = ahead[number], behind[len(features) - 1 - number]
         stop = len(runs) - (used or 0)
         if start is not None and used is not None and start <= stop:
-            found.append((number, start, stop))
+            candidates.append((number, start, stop))
     # One with whole frames, but too few or too many, rather than one that would have frames of another.
     whole = [
         (number, start, stop)
-        for number, start, stop in found
+        for number, start, stop in candidates
         if {rows for _, rows in runs[start:stop]} <= {*features[number].runs}
-    ] or found
+    ] or candidates
     if len(whole) > 1:
         by_mark = _by_first_frames(runs, features, tokens)
         if by_mark is not None:
@@ -63,15 +65,15 @@ def left_over(
     if not whole:
         return None
     (first, start, _), (last, _, stop) = whole[0], whole[-1]
-    own, needed = list(runs[start:stop]), features[first].runs
-    if first == last and len(needed) == 1 < len(own):
+    its_runs, needed = list(runs[start:stop]), features[first].runs
+    if first == last and len(needed) == 1 < len(its_runs):
         # An image is one run: whichever of these it is, the others have no image.
-        its = next((run for run in own if run[1] == needed[0]), None)
+        its = next((run for run in its_runs if run[1] == needed[0]), None)
         if its is None:
             return None
-        own.remove(its)
-        return _error(None, own)
-    return _error(first, own, last)
+        its_runs.remove(its)
+        return _error(None, its_runs)
+    return _error(first, its_runs, last)
 
 
 def _error(number: int | None, runs: Sequence[Span], last: int | None = None) -> MismatchError:

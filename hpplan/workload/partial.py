@@ -40,7 +40,7 @@ class Partial(NamedTuple):
     @property
     def fields(self) -> set[str]:
         """All fields that are broken somewhere."""
-        return self.broken.fields.union(*(one.fields for one in self.batches))
+        return self.broken.fields.union(*(broken.fields for broken in self.batches))
 
 
 def salvage(data: Mapping[str, Any], faults: Iterable[Diagnostic], place: Place) -> Partial:
@@ -48,7 +48,7 @@ def salvage(data: Mapping[str, Any], faults: Iterable[Diagnostic], place: Place)
     copy = {**data, "sequence": _mapping(data.get("sequence"))}
     if "replicas" in copy:
         replicas = copy["replicas"]
-        copy["replicas"] = [_mapping(one) for one in replicas] if isinstance(replicas, list) else []
+        copy["replicas"] = [_mapping(replica) for replica in replicas] if isinstance(replicas, list) else []
     batches = copy.get("replicas", [copy])
     partial = Partial(copy, Broken(), [Broken() for _ in batches])
     whole = partial.broken.fields

@@ -46,7 +46,7 @@ def groups(family: Family, features: Sequence[Feature]) -> list[tuple[Kind, int,
             )
         return [("image", family.image_id, list(features))]
     kinds: list[tuple[Kind, int]] = [("image", family.image_id), ("video", family.video_id)]
-    return [(kind, token, [one for one in features if one.kind == kind]) for kind, token in kinds]
+    return [(kind, token, [feature for feature in features if feature.kind == kind]) for kind, token in kinds]
 
 
 def match(
@@ -58,46 +58,46 @@ def match(
     their rows. Raises MismatchError for the image that does not fit; `tokens`,
     all of the sample's, help to tell which that is.
     """
-    found: list[tuple[Span, ...]] = []
+    matched: list[tuple[Span, ...]] = []
     at = 0
     token, left = runs[0] if runs else (0, 0)
     for index, feature in enumerate(features):
         spans: list[Span] = []
         for rows in feature.runs:
             if left < rows:
-                given = MismatchError(index, sum(span[1] for span in spans) + left, token)
-                raise _mismatch(runs, features, tokens, given)
+                error = MismatchError(index, sum(span[1] for span in spans) + left, token)
+                raise _mismatch(runs, features, tokens, error)
             _add(spans, token, rows)
             token += rows
             left -= rows
             if not left:
                 at += 1
                 token, left = runs[at] if at < len(runs) else (0, 0)
-        found.append(tuple(spans))
+        matched.append(tuple(spans))
     if left:
-        if found and sum(found[-1][-1]) == token:
+        if matched and sum(matched[-1][-1]) == token:
             # The run goes on behind the last image that took its share of it.
-            given = MismatchError(len(features) - 1, features[-1].rows + left, found[-1][0][0])
+            error = MismatchError(len(features) - 1, features[-1].rows + left, matched[-1][0][0])
         else:
-            given = MismatchError(None, left + sum(rows for _, rows in runs[at + 1 :]), token)
-        raise _mismatch(runs, features, tokens, given)
-    return found
+            error = MismatchError(None, left + sum(rows for _, rows in runs[at + 1 :]), token)
+        raise _mismatch(runs, features, tokens, error)
+    return matched
 
 
 def _mismatch(
-    runs: Sequence[Span], features: Sequence[Feature], tokens: Sequence[int], given: MismatchError
+    runs: Sequence[Span], features: Sequence[Feature], tokens: Sequence[int], otherwise: MismatchError
 ) -> MismatchError:
     """Blame the image that all others leave, else the first whose own run differs, else the one given."""
-    found = left_over(runs, features, tokens)
-    if found is not None:
-        return found
-    own = [(number, rows) for number, feature in enumerate(features) for rows in feature.runs]
-    if len(own) == len(runs):
-        for (number, rows), (_, have) in zip(own, runs, strict=True):
+    error = left_over(runs, features, tokens)
+    if error is not None:
+        return error
+    needed = [(number, rows) for number, feature in enumerate(features) for rows in feature.runs]
+    if len(needed) == len(runs):
+        for (number, rows), (_, have) in zip(needed, runs, strict=True):
             if rows != have:
-                theirs = [run for run, (of, _) in zip(runs, own, strict=True) if of == number]
+                theirs = [run for run, (of, _) in zip(runs, needed, strict=True) if of == number]
                 return MismatchError(number, sum(have for _, have in theirs), theirs[0][0], len(theirs))
-    return given
+    return otherwise
 
 
 def _add(spans: list[Span], token: int, rows: int) -> None:
@@ -118,7 +118,7 @@ def place_by_sizes(
     after it.
     """
     token = 0
-    found: list[tuple[Span, ...]] = []
+    placed: list[tuple[Span, ...]] = []
     for feature, markup, words in zip(features, around, text, strict=False):
         token += words
         spans: list[Span] = []
@@ -126,8 +126,8 @@ def place_by_sizes(
             token += before
             _add(spans, token, rows)
             token += rows + after
-        found.append(tuple(spans))
-    return token + text[-1], found
+        placed.append(tuple(spans))
+    return token + text[-1], placed
 
 
 def split_text(tokens: int, images: int) -> list[int]:

@@ -87,7 +87,7 @@ def read_sample(sample: SampleData, family: Family, splitting: Splitting | None 
     """Read one sample of a batch file; raise InvalidInput with everything that is wrong with it."""
     findings = Findings(sample)
     sized = features_of(sample, family, findings)
-    features = [one.feature for one in sized]
+    features = [entry.feature for entry in sized]
     spans: list[tuple[Span, ...]] = []
     length = 0
     tokens = _tokens(sample, findings)
@@ -203,20 +203,20 @@ def _spans(
     except ValueError as error:
         findings.malformed(str(error), hint="give their sizes and `text_tokens` instead of `input_ids`")
         return []
-    found: list[tuple[Span, ...]] = []
-    for kind, placeholder, own in by_placeholder:
+    spans: list[tuple[Span, ...]] = []
+    for kind, placeholder, sharing in by_placeholder:
         if placeholder < 0:
-            if own:
+            if sharing:
                 none = family.image_id < 0 and family.video_id < 0
                 hint = "give --image-id and --video-id" if none else f"give it as --{kind}-id"
                 findings.malformed(f"{family.name} has no placeholder for {kind}s", hint=hint)
             continue
         runs = placeholder_runs(tokens, placeholder)
         try:
-            found += match(runs, own, tokens)
+            spans += match(runs, sharing, tokens)
         except MismatchError as error:
-            _explain(error, own, runs, placeholder, family, findings)
-    return found
+            _explain(error, sharing, runs, placeholder, family, findings)
+    return spans
 
 
 def _explain(

@@ -51,8 +51,8 @@ def _name(names: Sequence[str], code: Code) -> CoreSchema:
     return told(literal(names), literal_error=one_of_names(names, code))
 
 
-def _below_one(name: str, found: object, place: Place) -> Diagnostic:
-    return Diagnostic(ROWS_BELOW_ONE, f"{name} must be at least 1, not {found}", place)
+def _below_one(name: str, value: object, place: Place) -> Diagnostic:
+    return Diagnostic(ROWS_BELOW_ONE, f"{name} must be at least 1, not {value}", place)
 
 
 _ROWS = told(count(1), greater_than_equal=_below_one)

@@ -204,14 +204,17 @@ def read_workload(data: Mapping[str, Any], place: Place) -> Reading:
     misplaced = list(_check_where_items_are(data, place))
     partial = salvage(data, faults, place)
     data = partial.data
-    found, batches = _read(partial, place, misplaced)
-    problems = [*faults, *misplaced, *found]
+    inside, batches = _read(partial, place, misplaced)
+    problems = [*faults, *misplaced, *inside]
     if misplaced:
         return Reading(None, problems, tuple(warnings))
     workload = workload_of(
         data,
         data["sequence"],
-        tuple(_batch(one, where, own=own, whole=not problems) for one, where, own in batches),
+        tuple(
+            _batch(batch, where, of_replica=of_replica, whole=not problems)
+            for batch, where, of_replica in batches
+        ),
         place,
         per_replica="replicas" in data,
         warnings=tuple(warnings),
@@ -238,28 +241,28 @@ def _read(
     if misplaced:
         return problems, []
     batches: list[_Given] = (
-        [(one, place.at("replicas", index), True) for index, one in enumerate(data["replicas"])]
+        [(replica, place.at("replicas", index), True) for index, replica in enumerate(data["replicas"])]
         if "replicas" in data
         else [(data, place, False)]
     )
     pooled = data.get("encoder_pool", 1) != 1 or "encoder_pool" in partial.broken.fields
-    for (one, where, own), broken in zip(batches, partial.batches, strict=True):
-        problems.extend(check_batch(one, length, where, broken, pooled=pooled))
-        if own:
+    for (batch, where, of_replica), broken in zip(batches, partial.batches, strict=True):
+        problems.extend(check_batch(batch, length, where, broken, pooled=pooled))
+        if of_replica:
             problems.extend(
-                check_documents(length, one.get("documents"), where.at("documents"), length_place)
+                check_documents(length, batch.get("documents"), where.at("documents"), length_place)
             )
     return problems, batches
 
 
-def _batch(data: Mapping[str, Any], place: Place, *, own: bool, whole: bool) -> Batch:
+def _batch(data: Mapping[str, Any], place: Place, *, of_replica: bool, whole: bool) -> Batch:
     buckets = data.get("buckets")
     return Batch(
         tuple(map(_item, data["items"])) if whole else (),
         None if buckets is None else tuple(map(tuple, buckets)),
         {int(item): tuple(ranks) for item, ranks in data.get("destinations", {}).items()},
         place,
-        tuple(data["documents"]) if own and "documents" in data else None,
+        tuple(data["documents"]) if of_replica and "documents" in data else None,
     )
 
 
@@ -289,7 +292,7 @@ def _check_where_items_are(data: Mapping[str, Any], place: Place) -> Iterator[Di
                 hint="a batch without images has `items: []`",
             )
         return
-    for name in (one.name for one in BATCH_FIELDS):
+    for name in (entry.name for entry in BATCH_FIELDS):
         if name in data:
             yield Diagnostic(
                 ITEMS_BESIDE_REPLICAS,
@@ -314,6 +317,6 @@ def _with_text_keys(data: Mapping[str, Any]) -> Mapping[str, Any]:
         changes = True
     replicas = data.get("replicas")
     if isinstance(replicas, list):
-        changed["replicas"] = [_with_text_keys(one) for one in replicas]
+        changed["replicas"] = [_with_text_keys(replica) for replica in replicas]
         changes = True
     return changed if changes else data

@@ -97,8 +97,8 @@ def why(error: OSError | ValueError) -> str:
         return "permission denied"
     if not isinstance(error, OSError):
         return "no file can have this name"
-    said = error.strerror or "it does not work"
-    return said[:1].lower() + said[1:]
+    reason = error.strerror or "it does not work"
+    return reason[:1].lower() + reason[1:]
 
 
 def decoded(raw: bytes, name: str) -> str:

@@ -79,14 +79,14 @@ class _Editor:
         """Return the edits that make what is new of a list or mapping, member by member."""
         edits: list[Edit] = []
         gone: list[int] = []
-        own: list[str] = []
+        keys: list[str] = []
         members = node.members or []
         for index, member in enumerate(members):
             if member.target is not None and member.target.became is GONE:
                 raise RefusedError("one of its keys is an alias whose anchor is gone")
             if member.key is MERGED:
                 continue
-            own.append(member.key)
+            keys.append(member.key)
             if node.kind != SEQUENCE and member.key not in node.new:
                 gone.append(index)
                 self.anchors.remove(member.start, member.end)
@@ -94,7 +94,7 @@ class _Editor:
                 edits += self._member(node, member, (*path, member.key))
         if node.kind == SEQUENCE:
             return edits
-        added = self._added(node, own, path, gone)
+        added = self._added(node, keys, path, gone)
         if gone or added:
             if node.flow:
                 edits += flow_edits(self.page, node, path, gone, added)
@@ -102,14 +102,14 @@ class _Editor:
                 edits += block_edits(self.page, node, holder, path, gone, added)
         return edits
 
-    def _added(self, node: Node, own: list[str], path: Path, gone: list[int]) -> dict[int, list[str]]:
+    def _added(self, node: Node, keys: list[str], path: Path, gone: list[int]) -> dict[int, list[str]]:
         """Return the keys that a mapping lacks, under the index of the member that each is to follow."""
         members = node.members or []
-        given = frozenset(own)
+        given = frozenset(keys)
         if not node.old.keys() >= given:
             raise RefusedError("hpplan does not find its keys")
         lacking = node.new.keys() - given
-        if len(own) < len(members):
+        if len(keys) < len(members):
             lacking = self._lacking(node, given, lacking)
         added: dict[int, list[str]] = {}
         if not lacking:
@@ -118,7 +118,7 @@ class _Editor:
         kept = {member.key: index for index, member in enumerate(members) if index not in removed}
         last = max(kept.values(), default=len(members) - 1)
         # The top of a YAML document grows at its end.
-        in_order = (bool(path) or self.page.is_json) and own == self.page.keys(path, node.old)
+        in_order = (bool(path) or self.page.is_json) and keys == self.page.keys(path, node.old)
         at = -1 if node.flow else last
         for key in self.page.keys(path, node.new):
             if key in kept:

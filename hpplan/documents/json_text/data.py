@@ -154,7 +154,7 @@ def _syntax_failure(source: Source, error: json.JSONDecodeError) -> Diagnostic:
     elif index >= len(text.rstrip()):
         message = "the text ends before the document does"
     else:
-        message = next((words for said, words in _WORDS if said in error.msg), "this is not JSON")
+        message = next((words for phrase, words in _WORDS if phrase in error.msg), "this is not JSON")
     return Diagnostic(JSON_SYNTAX, message, Place(source.name, position=source.position(index)))
 
 

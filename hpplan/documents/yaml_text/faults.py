@@ -57,13 +57,13 @@ def syntax_failure(source: Source, error: YAMLError) -> Diagnostic:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     index = min(mark.index, len(source.text)) if mark is not None else len(source.text)
     place = Place(source.name, position=source.position(index))
-    said = f"{context}: {problem}"
+    report = f"{context}: {problem}"
     if source.text[index : index + 1] == "\t":
-        said = "tab"
-    elif index >= len(source.text.rstrip()) and "':'" not in said:
-        said = "unexpected end of stream"
+        report = "tab"
+    elif index >= len(source.text.rstrip()) and "':'" not in report:
+        report = "unexpected end of stream"
     unknown: tuple[str, str | None] = (problem or "this is not YAML", None)
-    matching = ((message, hint) for pattern, message, hint in _WORDS if re.search(pattern, said))
+    matching = ((message, hint) for pattern, message, hint in _WORDS if re.search(pattern, report))
     message, hint = next(matching, unknown)
     return Diagnostic(YAML_SYNTAX, message, place, hint)
 

@@ -93,10 +93,10 @@ class InternVL(Family):
 @cache
 def _arrangements(min_tiles: int, max_tiles: int) -> tuple[tuple[int, int], ...]:
     """Return every (columns, rows) with an allowed number of tiles, fewest first."""
-    found = [
+    arrangements = [
         (columns, rows)
         for columns in range(1, max_tiles + 1)
         for rows in range(1, max_tiles // columns + 1)
         if columns * rows >= min_tiles
     ]
-    return tuple(sorted(found, key=lambda tiles: (tiles[0] * tiles[1], tiles)))
+    return tuple(sorted(arrangements, key=lambda tiles: (tiles[0] * tiles[1], tiles)))

@@ -98,8 +98,8 @@ class LlavaNext(Family):
     def _canvases(self) -> list[tuple[int, int]]:
         canvases = []
         for spelled in self.pinpoints.split(","):
-            found = _PINPOINT.fullmatch(spelled.strip())
-            if found is None:
+            size = _PINPOINT.fullmatch(spelled.strip())
+            if size is None:
                 raise ValueError(f"the pinpoint '{spelled}' is not height x width, as in 336x672")
-            canvases.append((int(found[1]), int(found[2])))
+            canvases.append((int(size[1]), int(size[2])))
         return canvases

@@ -23,7 +23,7 @@ class Zigzag:
     def __init__(self, length: int, cp: int, documents: Sequence[int]) -> None:
         """Cut each document, or the whole sequence where there are none; empty ones are skipped."""
         self._cp = cp
-        self._lengths = [one for one in documents if one] or [length]
+        self._lengths = [document for document in documents if document] or [length]
         self._starts = list(accumulate(self._lengths, initial=0))[:-1]
 
     @staticmethod
