@@ -47,13 +47,12 @@ def command(
     of --mesh into parallel_dims, with a warning. A mesh with other active axes
     than the plan's, or with another sp, needs another plan.
     """
-    from hpplan.api.documents import document_text
     from hpplan.api.plans import load_plan, normalize
     from hpplan.documents.reader import read_document
+    from hpplan.documents.writer import dump_json
     from hpplan.errors import Failures, InvalidOption
     from hpplan.passes.normalized_file import NormalizedFile
     from hpplan.reports.changes.table import summarize
-    from hpplan.reports.route.view import RouteView
     from hpplan.routing.agreeing_plan import agreeing_plan, check_mesh
     from hpplan.validation.kinds import take
 
@@ -86,7 +85,7 @@ def command(
     refused = list(check_mesh(before, table.mesh)) if routing.mesh_text is not None else []
     if refused:
         raise InvalidOption(refused)
-    view = RouteView(table, "")
+    view = routing.view(table)
     note_warnings(output, [*normalized.warnings, *view.warnings], strict=settings.strict)
     plan, warning = agreeing_plan(
         normalized.plan,
@@ -99,7 +98,7 @@ def command(
     if warning:
         output.note(f"Warning: {warning}.")
     file = NormalizedFile(path, names[0], before, normalized._replace(plan=plan), document.source)
-    texts = (file.canonical(None, names[0]), document_text(table, "json"))
+    texts = (file.canonical(None, names[0]), dump_json(view.to_data()))
     output.write_files(zip(names, texts, strict=True), folder)
     traffic = view.traffic
     output.result(f"{names[0]}: {summarize(normalized.changes)}")

@@ -185,21 +185,13 @@ def _view(
     name: str,
 ) -> RouteView:
     """Plan the routes, and say on standard error what they give cause to warn of."""
-    from hpplan.reports.route.view import RouteView
-    from hpplan.routing.assignment import DEFAULT_POLICY
-    from hpplan.routing.assignment.base import LOAD_FACTOR
-
     table = given.table or routing.plan(given.mesh, given.workload, links.ranks_per_node)
-    policy = routing.assign or DEFAULT_POLICY
-    assigned = given.table is None and any(batch.buckets is None for batch in table.workload.batches)
-    view = RouteView(
+    view = routing.view(
         table,
-        policy if assigned else "",
-        links.link,
-        links.ranks_per_node,
-        name,
-        cost=routing.cost or "rows",
-        load_factor=routing.load_factor or LOAD_FACTOR,
+        planned=given.table is None,
+        link=links.link,
+        ranks_per_node=links.ranks_per_node,
+        name=name,
     )
     # The table itself lists the warnings: on one terminal, once is enough.
     listed = asked.whole_table and chosen.name == "table" and asked.output_file in {None, "-"}

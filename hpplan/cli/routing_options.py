@@ -15,6 +15,7 @@ from hpplan.routing.assignment.base import COSTS, LOAD_FACTOR
 
 if TYPE_CHECKING:
     from hpplan.plan.settings import Settings
+    from hpplan.reports.route.view import RouteView
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
@@ -178,6 +179,19 @@ class RouteOptions:
             raise click.UsageError(
                 f"--load-factor is for --assign {_HEEDING}; add that, or leave out --load-factor"
             )
+
+    def view(self, table: RoutingTable, *, planned: bool = True, **shown: Any) -> RouteView:  # noqa: ANN401 - fields of a view
+        """Return a table as it is shown; `planned` says that the options planned it."""
+        from hpplan.reports.route.view import RouteView
+
+        assigned = planned and any(batch.buckets is None for batch in table.workload.batches)
+        return RouteView(
+            table,
+            (self.assign or DEFAULT_POLICY) if assigned else "",
+            cost=self.cost or "rows",
+            load_factor=self.load_factor or LOAD_FACTOR,
+            **shown,
+        )
 
     def plan(self, mesh: Mesh, workload: Workload, ranks_per_node: int | None = None) -> RoutingTable:
         """Plan the routes as the options say; `local` heeds nodes where their size is known."""
