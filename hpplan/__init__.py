@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         load_rules,
         load_strategies,
         normalize,
+        prove,
     )
     from hpplan.api.routes import (
         load_links,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from hpplan.plan.model import Plan
     from hpplan.plan.rules import Rule, RuleSet
     from hpplan.plan.strategies import Strategy, StrategyTable
+    from hpplan.proof.results import Proof
     from hpplan.routing.comparison import Comparison, Links, compare_ways
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.meshes import Meshes, compare_meshes
@@ -83,6 +85,7 @@ __all__ = [
     "ParentRoutes",
     "Place",
     "Plan",
+    "Proof",
     "RankRoute",
     "RoutingTable",
     "Rule",
@@ -116,6 +119,7 @@ __all__ = [
     "plan_rank",
     "plan_routes",
     "preview",
+    "prove",
     "read_document",
     "report",
     "statistics",
@@ -135,6 +139,7 @@ __getattr__ = exporter(
             "load_rules",
             "load_strategies",
             "normalize",
+            "prove",
         ),
         "hpplan.api.routes": (
             "load_micro_batches",
@@ -157,6 +162,7 @@ __getattr__ = exporter(
         "hpplan.plan.model": ("Plan",),
         "hpplan.plan.rules": ("Rule", "RuleSet"),
         "hpplan.plan.strategies": ("Strategy", "StrategyTable"),
+        "hpplan.proof.results": ("Proof",),
         "hpplan.routing.comparison": ("Comparison", "Links", "compare_ways"),
         "hpplan.routing.mesh": ("Mesh",),
         "hpplan.routing.meshes": ("Meshes", "compare_meshes"),

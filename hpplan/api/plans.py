@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hpplan.plan.model import Plan
     from hpplan.plan.rules import RuleSet
     from hpplan.plan.strategies import StrategyTable
+    from hpplan.proof.results import Proof
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
 
@@ -191,6 +192,67 @@ def freeze(model: ModelFacts, mesh: Mesh, *, gather_logits: bool = False) -> Fro
     if uneven:
         raise InvalidInput(uneven)
     return frozen
+
+
+def prove(
+    plan: Plan,
+    model: Readable,
+    mesh: Mesh | None = None,
+    rules: RuleSet | None = None,
+    strategies: StrategyTable | None = None,
+    *,
+    sources: Sources | None = None,
+) -> Proof:
+    """Return what running a plan shows, against the whole of a small instance of its model.
+
+    `model` is a config.json, the folder that has it, or its data; `mesh` None stands for the plan's own.
+    As many processes as its cp and tp make run on this machine, on gloo, in float64, and end with it.
+    `rules` None stands for those that the plan carries: modules whose forward is a strategy's run whole.
+    Needs the extra `models`. Raises InvalidInput for a configuration of no model that transformers can
+    build and for a plan that is for another mesh, UnusableRequest for a mesh that cuts nothing and
+    without transformers, and ExecutionBroken where a process is lost.
+    """
+    from dataclasses import replace
+    from functools import partial
+
+    from hpplan.checks.uneven_dimension import findings
+    from hpplan.errors import InvalidInput, UnusableRequest
+    from hpplan.models.config import load_config, path_of
+    from hpplan.proof.launch import prove_together
+    from hpplan.proof.owned import owned_modules
+    from hpplan.proof.small import Small
+    from hpplan.routing.agreeing_plan import check_mesh
+    from hpplan.routing.mesh import mesh_of_plan
+    from hpplan.validation.kinds import take
+
+    if mesh is None:
+        if "parallel_dims" not in plan.data:
+            raise UnusableRequest(
+                f"{plan.place.document} has no `parallel_dims`; give a mesh, such as tp=2,sp"
+            )
+        mesh = mesh_of_plan(plan.data["parallel_dims"], plan.place.at("parallel_dims"))
+    else:
+        contradictions = list(check_mesh(plan, mesh))
+        if contradictions:
+            raise InvalidInput(contradictions)
+    sizes = {axis: size for axis, size in mesh.axes.items() if axis in {"cp", "tp"} and size > 1}
+    if not sizes:
+        raise UnusableRequest(f"the mesh {mesh} has neither cp nor tp, so the plan cuts nothing on it")
+    given = path_of(model) if isinstance(model, str) else model
+    document = read_document(given, sources, name="config.json")
+    take(document, "hpplan prove --model", "model-config")
+    facts = load_model(document)
+    classes = {fqn: module.class_name for fqn, module in facts.modules.items()}
+    known = load_strategies(rules=rules) if strategies is None else strategies
+    owned = owned_modules(plan, rules, known, classes, ep=mesh.ep > 1)
+    small = Small(load_config(document), plan, mesh.tp)
+    from hpplan.proof.on_rank import prove as prove_on_rank
+
+    own = {named: fqn for fqn, named in small.names.items()}
+    entries = {own[fqn]: entry for fqn, entry in plan.param_plan.items() if fqn in own}
+    whole = {own[fqn]: why for fqn, why in owned.items() if fqn in own}
+    proof = prove_together(sizes, partial(prove_on_rank, small, entries, whole), sp=mesh.sp)
+    return replace(proof, uneven=tuple(findings(facts, plan, {**mesh.axes, "ep": mesh.ep})))
 
 
 def compare(before: Plan | RoutingTable, after: Plan | RoutingTable) -> Differences:

@@ -21,6 +21,7 @@ COMMANDS = (
     "validate",
     "explain",
     "diff",
+    "prove",
     "workload",
     "route",
     "compile",

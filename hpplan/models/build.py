@@ -28,8 +28,8 @@ def build(configuration: ModelConfig) -> Any:  # noqa: ANN401 - a transformers m
     where a package that it needs is missing.
     """
     library = transformers()
+    config = config_of(configuration)
     with quiet(library):
-        config = _config(configuration, library)
         model_class = _model_class(configuration, library)
 
         def built() -> Any:  # noqa: ANN401 - the same
@@ -46,6 +46,28 @@ def build(configuration: ModelConfig) -> Any:  # noqa: ANN401 - a transformers m
         model = _tried(built, configuration)
         model.tie_weights()
         return model
+
+
+def config_of(configuration: ModelConfig) -> Any:  # noqa: ANN401 - transformers' configuration
+    """Return what transformers makes of a configuration; raises as `build` does."""
+    library = transformers()
+    with quiet(library):
+        return _config(configuration, library)
+
+
+def built_of(configuration: ModelConfig, config: Any) -> Any:  # noqa: ANN401 - transformers' configuration and model
+    """Build the model of a configuration as it was changed: on the CPU, in float64, with plain kernels."""
+    library = transformers()
+    with quiet(library):
+        model_class = _model_class(configuration, library)
+
+        def built() -> Any:  # noqa: ANN401 - the same
+            import torch
+
+            plain = {"attn_implementation": "eager", "experts_implementation": "eager"}
+            return model_class._from_config(config, dtype=torch.float64, **plain).eval()  # noqa: SLF001 - as in `build`
+
+        return _tried(built, configuration)
 
 
 def _config(configuration: ModelConfig, library: Any) -> Any:  # noqa: ANN401 - transformers' modules and objects

@@ -23,6 +23,7 @@ def declared_codes() -> tuple[Code, ...]:
     from hpplan.job.codes import CODES as OF_EXECUTION
     from hpplan.models.codes import CODES as OF_MODELS
     from hpplan.plan.codes import CODES as OF_PLANS
+    from hpplan.proof.codes import CODES as OF_PROOFS
     from hpplan.routing.cluster_codes import CODES as OF_LINKS
     from hpplan.routing.mesh_codes import CODES as OF_MESHES
     from hpplan.routing.route_codes import CODES as OF_ROUTES
@@ -44,6 +45,7 @@ def declared_codes() -> tuple[Code, ...]:
         *OF_ROUTES,
         *OF_LINKS,
         *OF_EXECUTION,
+        *OF_PROOFS,
         *(code for code in ours if code not in borrowed),
     )
 

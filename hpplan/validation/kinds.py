@@ -242,6 +242,16 @@ KINDS = (
         ("hpplan freeze {name}", "hpplan validate PLAN --model {name}"),
     ),
     Kind(
+        "proof",
+        "an answer of `hpplan prove`",
+        "is",
+        (("hpplan_proof",),),
+        title="Proof",
+        about="What running a plan shows, against the whole model: `hpplan prove --format json`.",
+        unsaid="a module that differs says why",
+        shape="hpplan.proof.results:PROOF",
+    ),
+    Kind(
         "rank",
         "an answer of `hpplan route --rank`",
         "is",

@@ -14,6 +14,7 @@ from hpplan.documents import configuration_codes
 from hpplan.documents.reader import parse_document
 from hpplan.documents.source import Sources
 from hpplan.models import codes as model_codes
+from hpplan.proof import codes as proof_codes
 from hpplan.routing.mesh import parse_mesh
 from hpplan.validation.catalog import all_codes
 from hpplan.validation.registry import CHECKS
@@ -23,7 +24,7 @@ CASES = Path(__file__).parents[1] / "cases" / "checks"
 
 OTHERWISE_TESTED = {
     "broken-strategy-plugin",
-    *(code.name for code in (*configuration_codes.CODES, *model_codes.CODES)),
+    *(code.name for code in (*configuration_codes.CODES, *model_codes.CODES, *proof_codes.CODES)),
 }
 """Need an installed package, a configuration file or a model; tested with the strategies, and with those."""
 

@@ -32,6 +32,7 @@ DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"model_type": "llama", "transformers_version": "5.24.0"}, "model-config"),
     ({"rank": 0, "exchanges": False, "reason": ""}, "rank"),
     ({"ranks": [{}]}, "rank"),
+    ({"hpplan_proof": 1, "plan": "plan.yaml"}, "proof"),
     ({"before": "a.yaml", "after": "b.yaml", "equal": True}, "differences"),
 ]
 

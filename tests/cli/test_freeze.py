@@ -148,11 +148,12 @@ def test_a_configuration_file_names_the_model(
     assert "HP334" in hpplan("validate").stdout
 
 
-@pytest.mark.parametrize("command", ["freeze", "validate"])
+@pytest.mark.parametrize("command", ["freeze", "validate", "prove"])
 def test_without_the_extra(command: str, root: Path, config: Path) -> None:
     """Whoever has not installed it is told what to type; nothing else needs it."""
     plan, model = str(root / "sample_plans" / "llama3_8b.yaml"), str(config / "llama.json")
-    arguments = {"freeze": [model], "validate": [plan, "--model", model]}[command]
+    held = [plan, "--model", model]
+    arguments = {"freeze": [model], "validate": held, "prove": held}[command]
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT, command, *arguments], capture_output=True, text=True, check=False
     )
