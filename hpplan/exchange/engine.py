@@ -8,9 +8,10 @@ import torch
 
 from hpplan.errors import UnusableRequest
 from hpplan.exchange.copying import gather, scatter
+from hpplan.exchange.running import finish
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from hpplan.exchange.lockstep import Step
     from hpplan.exchange.memory import Memory
@@ -43,8 +44,10 @@ class Engine:
             )
         self._send = ways[mode.collective]
 
-    def forward(self, payloads: Sequence[torch.Tensor], step: Step | None = None) -> tuple[torch.Tensor, ...]:
-        """Send my rows; return what I get, `[rows received, width]` for each payload.
+    def forward(
+        self, payloads: Sequence[torch.Tensor], step: Step | None = None
+    ) -> Generator[None, None, tuple[torch.Tensor, ...]]:
+        """Send my rows; make what I get, `[rows received, width]` for each payload.
 
         `step` is what all ranks of the group take together, None where this rank is alone.
         """
@@ -55,24 +58,28 @@ class Engine:
         if packing.own_rows:
             for band, payload in zip(received, payloads, strict=True):
                 gather(band.narrow(0, 0, packing.own_rows), payload, packing.own_runs)
-        self._send(payloads, buffer, step)
+        yield from self._send(payloads, buffer, step)
         return received
 
-    def _all_to_all(self, payloads: Sequence[torch.Tensor], buffer: torch.Tensor, step: Step | None) -> None:
+    def _all_to_all(
+        self, payloads: Sequence[torch.Tensor], buffer: torch.Tensor, step: Step | None
+    ) -> Generator[None, None, None]:
         packing = self.packing
         sent = self._side_by_side(payloads, packing.send_runs)
         arriving = buffer.narrow(0, packing.own_rows, packing.received_rows - packing.own_rows)
         splits = (packing.receive_splits, packing.send_splits)
-        self.transport.all_to_all(arriving, sent, *splits, "exchanging features", step)
+        yield from self.transport.all_to_all(arriving, sent, *splits, "exchanging features", step)
 
-    def _all_gather(self, _: Sequence[torch.Tensor], buffer: torch.Tensor, step: Step | None) -> None:
+    def _all_gather(
+        self, _: Sequence[torch.Tensor], buffer: torch.Tensor, step: Step | None
+    ) -> Generator[None, None, None]:
         """Fill every rank's block; mine is in its place already."""
         packing = self.packing
         blocks = [
             buffer.narrow(0, packing.block_offsets[rank], packing.route.output_splits[rank])
             for rank in packing.order
         ]
-        self.transport.broadcast_each(blocks, "exchanging features", step)
+        yield from self.transport.broadcast_each(blocks, "exchanging features", step)
 
     def backward(
         self, gradients: Sequence[torch.Tensor], step: Step | None = None
@@ -84,7 +91,7 @@ class Engine:
         shape = (packing.sent_rows, sum(widths))
         arrived = self.memory.empty(shape, like.dtype, like.device)
         splits = (packing.send_splits, packing.receive_splits)
-        self.transport.all_to_all(arrived, sent, *splits, "exchanging gradients", step)
+        finish(self.transport.all_to_all(arrived, sent, *splits, "exchanging gradients", step))
         receivers = packing.most_receivers
         if packing.in_order and receivers == self._divisor == 1:
             return _bands(arrived, widths)
@@ -131,14 +138,14 @@ class Exchanged(torch.autograd.Function):
         ctx: Any,  # noqa: ANN401 - torch's signature
         engine: Engine,
         step: Step | None,
+        received: tuple[torch.Tensor, ...],
         anchor: torch.Tensor,
         *payloads: torch.Tensor,
     ) -> Any:  # noqa: ANN401 - torch's signature
-        """Run the engine forward."""
-        del anchor
+        """Tie what came to the payloads that were sent."""
+        del anchor, payloads
         ctx.set_materialize_grads(False)
         ctx.engine, ctx.step = engine, step
-        received = engine.forward(payloads, step)
         ctx.like = [(tuple(rows.shape), rows.dtype, rows.device) for rows in received]
         return received
 
@@ -152,17 +159,18 @@ class Exchanged(torch.autograd.Function):
                 for gradient, (shape, dtype, device) in zip(gradients, ctx.like, strict=True)
             ]
             step = None if ctx.step is None else ctx.step.back()
-            return (None, None, None, *ctx.engine.backward(given, step))
+            return (None, None, None, None, *ctx.engine.backward(given, step))
 
 
-def exchanged(
+def tied(
     engine: Engine,
     step: Step | None,
+    received: tuple[torch.Tensor, ...],
     anchor: torch.Tensor,
     payloads: Sequence[torch.Tensor],
 ) -> tuple[torch.Tensor, ...]:
-    """Run an engine, and return what it received; with its autograd edge where some rank needs gradients."""
-    received: tuple[torch.Tensor, ...] = Exchanged.apply(engine, step, anchor, *payloads)  # type: ignore[no-untyped-call]
-    if step is None or step.needs_grad:
+    """Return what an engine received, with its autograd edge where some rank needs gradients."""
+    if step is not None and not step.needs_grad:
         return received
-    return tuple(rows.detach() for rows in received)
+    with_edge: tuple[torch.Tensor, ...] = Exchanged.apply(engine, step, received, anchor, *payloads)  # type: ignore[no-untyped-call]
+    return with_edge

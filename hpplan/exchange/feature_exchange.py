@@ -17,13 +17,14 @@ from hpplan.documents.disk.files import replace_file
 from hpplan.documents.writer import dump_json
 from hpplan.errors import HpplanError, UnusableRequest
 from hpplan.exchange.content_check import prints_sent, wrong_rows
-from hpplan.exchange.engine import Engine, exchanged
+from hpplan.exchange.engine import Engine, tied
 from hpplan.exchange.group import DEFAULT_TIMEOUT, ExchangeGroup, read_mesh
 from hpplan.exchange.lockstep import Alike
 from hpplan.exchange.micro_batch import pooled_data, workload_data
 from hpplan.exchange.packing import Packing
 from hpplan.exchange.payloads import difference, look_of, name_of, news, signature_of, tensors
 from hpplan.exchange.received import Received
+from hpplan.exchange.running import Pending, finish
 from hpplan.routing.assignment import DEFAULT_POLICY
 from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.routes import plan_rank_exchange, plan_routes
@@ -33,10 +34,11 @@ from hpplan.workload.shape import DTYPES
 from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 
     from hpplan.exchange.lockstep import Step
     from hpplan.exchange.payloads import Signature
+    from hpplan.exchange.running import Running
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.rank_route import RankRoute
@@ -260,7 +262,7 @@ class FeatureExchange:
         flat = read.detach().unsqueeze(-1).flatten(1)
         with torch.no_grad():
             inputs = self._input_exchange(one_each=one_each)
-            rows = inputs._exchange(flat, checked=False).by_position()  # noqa: SLF001 - of the same class
+            rows = inputs._start(flat, checked=False).wait().by_position()  # noqa: SLF001 - of the same class
         return rows.reshape(len(rows), *read.shape[1:])
 
     def _input_exchange(self, *, one_each: bool) -> FeatureExchange:
@@ -333,7 +335,18 @@ class FeatureExchange:
         keeps all its rows as they lie, what it gets is the features themselves,
         not a copy: it must not change either in place.
         """
-        return self._exchange(features, checked=self.group.checks_next_call())
+        return self.start(features).wait()
+
+    def start(self, features: torch.Tensor | Sequence[torch.Tensor]) -> Pending[Received]:
+        """Begin a call, and return at once; `wait()` of what it returns hands over what the call does.
+
+        Until then the features must not be changed in place. Several may be in
+        flight: every rank of the group starts and waits in the same order, and
+        counts a start as a call. What goes over the group next, a start, a
+        call, `bring` or the gathering of items, first waits until all ranks
+        have started this one. Raises PeersFailed for features that do not fit.
+        """
+        return self._start(features, checked=self.group.checks_next_call())
 
     def check(self, features: torch.Tensor | Sequence[torch.Tensor]) -> Received:
         """Exchange as a call does, and compare each row that arrives with what its encoder's rank sent.
@@ -344,16 +357,27 @@ class FeatureExchange:
         where some bit of it is another. With `HPPLAN_CHECK_STEPS=K` in the
         environment of all ranks, the first K calls of each group do this.
         """
-        return self._exchange(features, checked=True)
+        return self._start(features, checked=True).wait()
 
-    def _exchange(self, features: torch.Tensor | Sequence[torch.Tensor], *, checked: bool) -> Received:
+    def _start(self, features: torch.Tensor | Sequence[torch.Tensor], *, checked: bool) -> Pending[Received]:
         with self.group.ledger.telling():
             payloads, problem = tensors(features)
             if problem is not None:
                 self.group.ledger.refuse(problem)
             if self._idles:
                 payloads = tuple(one[:0] if one.ndim else one for one in payloads)
-            received = Received(self._engine.packing, self._call(payloads, checked=checked), self.group)
+            arriving = self._call(payloads, checked=checked)
+        return Pending(partial(self._hand_over, payloads, arriving, checked=checked))
+
+    def _hand_over(
+        self,
+        payloads: Sequence[torch.Tensor],
+        arriving: Callable[[], tuple[torch.Tensor, ...]],
+        *,
+        checked: bool,
+    ) -> Received:
+        with self.group.ledger.telling():
+            received = Received(self._engine.packing, arriving(), self.group)
             if checked:
                 self._compare(payloads, received)
         return received
@@ -366,7 +390,10 @@ class FeatureExchange:
             self.group.ledger.refuse(wrong)
         self.group.gathered(None, _COMPARING)  # no rank goes on before all have looked
 
-    def _call(self, payloads: tuple[torch.Tensor, ...], *, checked: bool) -> tuple[torch.Tensor, ...]:
+    def _call(
+        self, payloads: tuple[torch.Tensor, ...], *, checked: bool
+    ) -> Callable[[], tuple[torch.Tensor, ...]]:
+        """Begin to send payloads; return what waits for those that arrive."""
         look = (look_of(payloads), checked)
         alike = self._known.get(look)
         if alike is None:
@@ -374,29 +401,53 @@ class FeatureExchange:
             if problem is not None:
                 self.group.ledger.refuse(problem)
             if len(self.route.group_ranks) == 1:
-                return payloads if self._engine.packing.in_order else self._run(payloads, None)
+                return lambda: payloads if self._engine.packing.in_order else self._alone(payloads)
             alike = self._alike(signature_of(payloads), new=True, checked=checked)
         wants_grad = torch.is_grad_enabled() and any(payload.requires_grad for payload in payloads)
         step = self.group.lockstep.call(alike, wants_grad=wants_grad)
-        if not self._engine.packing.bucket_rows:
-            payloads = self._met(step, payloads, checked=checked)
-        received = self._run(payloads, step)
-        if look not in self._known:
-            self._known[look] = self._alike(alike.signature, new=False, checked=checked)
-        self._last = step.alike.signature
-        return received
+        running = self.group.lockstep.begin(self._steps(payloads, step, checked=checked))
+        return partial(self._arrived, payloads, step, running, look)
 
-    def _met(
-        self, step: Step, payloads: tuple[torch.Tensor, ...], *, checked: bool
+    def _steps(
+        self, payloads: tuple[torch.Tensor, ...], step: Step, *, checked: bool
+    ) -> Generator[None, None, tuple[torch.Tensor, ...]]:
+        """Send payloads, those without rows in the others' dtype, and as a rank that brought that."""
+        if not self._engine.packing.bucket_rows:
+            dtype = yield from step.meet("exchanging features")
+            if dtype is not None:
+                signature, apart = step.alike.signature._replace(dtype=dtype), step.alike.apart
+                step.alike = Alike(self.digest, self.replica_grad, signature, first=False, checked=checked)
+                step.alike.apart = apart
+                payloads = tuple(payload.to(dtype) for payload in payloads)
+        return (yield from self._engine.forward(payloads, step))
+
+    def _arrived(
+        self,
+        payloads: tuple[torch.Tensor, ...],
+        step: Step,
+        running: Running[tuple[torch.Tensor, ...]],
+        look: tuple[Hashable, bool],
     ) -> tuple[torch.Tensor, ...]:
-        """Return payloads without rows in the others' dtype, and go on as a rank that brought that."""
-        dtype = step.meet("exchanging features")
-        if dtype is None:
-            return payloads
-        signature, apart = step.alike.signature._replace(dtype=dtype), step.alike.apart
-        step.alike = Alike(self.digest, self.replica_grad, signature, first=False, checked=checked)
-        step.alike.apart = apart
-        return tuple(payload.to(dtype) for payload in payloads)
+        """Wait for what was sent to this rank, and tie it to the payloads it sent."""
+        self.group.ledger.require_whole()
+        received = self.group.lockstep.finish(running)
+        signature = step.alike.signature
+        if look not in self._known:
+            self._known[look] = self._alike(signature, new=False, checked=look[1])
+        self._last = signature
+        if not signature.grad_mode:
+            return received
+        with torch.enable_grad():
+            return tied(self._engine, step, received, self._anchor, payloads)
+
+    def _alone(self, payloads: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+        """Put the rows of a group of one rank into their order."""
+        received = finish(self._engine.forward(payloads))
+        return (
+            tied(self._engine, None, received, self._anchor, payloads)
+            if torch.is_grad_enabled()
+            else received
+        )
 
     def agree_again(self) -> None:
         """Return at once: in each call ranks find out by themselves whether one has thawed its encoder.
@@ -419,12 +470,6 @@ class FeatureExchange:
             checked=checked,
             without_rows=not self._engine.packing.bucket_rows,
         )
-
-    def _run(self, payloads: Sequence[torch.Tensor], step: Step | None) -> tuple[torch.Tensor, ...]:
-        """Run the collective of a step that all ranks take; without one, this rank is alone."""
-        if torch.is_grad_enabled():
-            return exchanged(self._engine, step, self._anchor, payloads)
-        return self._engine.forward(payloads, step)
 
     def _problem(self, payloads: Sequence[torch.Tensor]) -> str | None:
         """Return what is wrong with the features of this rank, None where they are right."""

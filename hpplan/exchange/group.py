@@ -184,6 +184,7 @@ class ExchangeGroup:
         `doing` is what for, for messages. Small things only. Raises PeersFailed
         where a rank is lost meanwhile.
         """
+        self.lockstep.settle()
         said: list[T | None] = [None] * len(self.order)
         gather = partial(dist.all_gather_object, said, mine, group=self.notes_group)
         self.ledger.in_time(on_device(gather), doing)

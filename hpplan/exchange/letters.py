@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from hpplan.exchange.transport import Transport
 
@@ -65,8 +65,10 @@ class Letters:
         sizes = [rows.numel() for rows in leaving]
         return max(*sizes, *arriving) <= self._room and sum(sizes) <= _POSTAGE
 
-    def exchange(self, note: bytes, leaving: Sequence[torch.Tensor] | None, doing: str) -> None:
-        """Send a note, and rows to each rank where there are any; return once all letters are here."""
+    def exchange(
+        self, note: bytes, leaving: Sequence[torch.Tensor] | None, doing: str
+    ) -> Generator[None, None, None]:
+        """Send a note, and rows to each rank where there are any; end once all letters are here."""
         self._note[:] = note
         pieces = []
         splits = [0] * len(self._splits)
@@ -80,7 +82,7 @@ class Letters:
         collective: partial[dist.Work] = partial(
             dist.all_to_all_single, self._arrived, sent, self._splits, splits, group=self._group
         )
-        self._transport.run([collective], sent.device, doing)
+        yield from self._transport.issue([collective], sent.device, doing)
 
     def notes(self, size: int) -> list[bytes]:
         """Return the first bytes of all notes, by rank."""

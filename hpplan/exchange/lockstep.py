@@ -6,21 +6,24 @@ import json
 import struct
 from enum import IntEnum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import torch
 import torch.distributed as dist
 
 from hpplan.exchange.letters import NOTE_BYTES, Letters
 from hpplan.exchange.payloads import name_of, spelled
+from hpplan.exchange.running import Running
 from hpplan.watch.majority import odd_one
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from hpplan.exchange.payloads import Signature
     from hpplan.exchange.transport import Transport
     from hpplan.watch.ledger import Ledger
+
+T = TypeVar("T")
 
 _FORM = struct.Struct("<16sQB8sB")
 """Stamp, call, kind, dtype, flags; the first three are the same for all ranks."""
@@ -90,6 +93,30 @@ class Lockstep:
         self.letters = Letters(notes_group, transport)
         self._ranks = dist.get_process_group_ranks(notes_group)
         self._ledger = ledger
+        self._open: Running[Any] | None = None
+        """What has sent its letters, and not looked at those of the others."""
+
+    def begin(self, steps: Generator[None, None, T]) -> Running[T]:
+        """Begin what first takes a step; its letters are on their way then."""
+        running = Running(steps)
+        self._open = running
+        return running
+
+    def settle(self) -> None:
+        """Have what has sent its letters read those of the others, and issue what follows.
+
+        Before anything else goes over the group: then all ranks issue
+        collectives in one order, whenever each of them waits.
+        """
+        running, self._open = self._open, None
+        if running is not None:
+            running.go_on()
+
+    def finish(self, running: Running[T]) -> T:
+        """Return what a running exchange makes once it has waited for everything."""
+        if self._open is running:
+            self.settle()
+        return running.finish()
 
     def call(self, alike: Alike, *, wants_grad: bool) -> Step:
         """Return the first step of this rank's next call."""
@@ -135,19 +162,19 @@ class Step:
         """Return the step of the call's backward."""
         return Step(self._lockstep, self.alike, Kind.GRADIENTS, self._call, wants_grad=False)
 
-    def meet(self, doing: str) -> torch.dtype | None:
-        """Exchange the letters of a rank without rows; return the others' dtype, None where none has rows.
+    def meet(self, doing: str) -> Generator[None, None, torch.dtype | None]:
+        """Exchange the letters of a rank without rows; make the others' dtype, None where none has rows.
 
         The step is taken afterwards, by a rank that knows how many bytes came.
         """
-        self._write(None, self._lockstep.letters.carries_rows, doing)
+        yield from self._write(None, self._lockstep.letters.carries_rows, doing)
         self._met = True
         return self._lockstep.dtype()
 
     def take(
         self, leaving: Sequence[torch.Tensor], arriving: Sequence[int], doing: str
-    ) -> list[torch.Tensor] | None:
-        """Wait until every rank has sent its note of this step; return the rows that came with it, by rank.
+    ) -> Generator[None, None, list[torch.Tensor] | None]:
+        """Wait until every rank has sent its note of this step; make the rows that came with it, by rank.
 
         Rows are bytes on CPUs, and `arriving` is how many are to come. None
         where rows travel apart: where there are many, or they are elsewhere.
@@ -156,15 +183,18 @@ class Step:
         letters = self._lockstep.letters
         if not self._met:
             carried = bool(leaving) and not self.alike.apart and letters.have_room(leaving, arriving)
-            self._write(leaving if carried else None, carried, doing)
+            yield from self._write(leaving if carried else None, carried, doing)
         return None if self.alike.apart else letters.rows(leaving[letters.rank], arriving)
 
-    def _write(self, leaving: Sequence[torch.Tensor] | None, carried: bool, doing: str) -> None:
+    def _write(
+        self, leaving: Sequence[torch.Tensor] | None, carried: bool, doing: str
+    ) -> Generator[None, None, None]:
         """Exchange letters, and find out what all ranks do."""
+        self._lockstep.settle()
         alike = self.alike
         flags = _NEEDS_GRAD * self.needs_grad + _CARRIED * carried
         head = _FORM.pack(alike.stamp, self._call, self._kind, alike.dtype, flags)
-        self._lockstep.letters.exchange(head + alike.text, leaving, doing)
+        yield from self._lockstep.letters.exchange(head + alike.text, leaving, doing)
         every, some = ~0, 0
         for flags in self._lockstep.compare():
             every &= flags

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 import torch.distributed as dist
 
+from hpplan.exchange.running import finish
 from hpplan.watch.faults import PeersFailed, first_line, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from hpplan.watch.ledger import Ledger
 
@@ -32,8 +33,8 @@ class Carrier(Protocol):
 
     def take(
         self, leaving: Sequence[torch.Tensor], arriving: Sequence[int], doing: str
-    ) -> list[torch.Tensor] | None:
-        """Take the step; return the rows that came with it, None where the collective carries them.
+    ) -> Generator[None, None, list[torch.Tensor] | None]:
+        """Take the step; make the rows that came with it, None where the collective carries them.
 
         `leaving` has the bytes for each rank, `arriving` the number of bytes from each.
         """
@@ -63,7 +64,7 @@ class Transport:
         input_splits: Sequence[int],
         doing: str,
         step: Carrier | None = None,
-    ) -> None:
+    ) -> Generator[None, None, None]:
         """Send rows `sent`, split by receiver, and fill `received`, split by sender. Both contiguous.
 
         First, or at once, all ranks take the step that this belongs to, if any.
@@ -73,14 +74,14 @@ class Transport:
             row = sent.shape[1] * sent.element_size()
             on_cpu = sent.device.type == "cpu"
             parts = _flat(sent).split_with_sizes([rows * row for rows in input_splits]) if on_cpu else ()
-            came = step.take(parts, [rows * row for rows in output_splits], doing)
+            came = yield from step.take(parts, [rows * row for rows in output_splits], doing)
             if came is not None:
                 torch.cat(came, out=_flat(received))
                 return
         arriving, leaving = _as_bytes(received), _as_bytes(sent)
         splits = (list(output_splits), list(input_splits))
         collective = partial(dist.all_to_all_single, arriving, leaving, *splits, group=self.process_group)
-        self.run([collective], arriving.device, doing)
+        yield from self.issue([collective], arriving.device, doing)
 
     def connect(self, device: torch.device) -> None:
         """Send one byte to every rank."""
@@ -89,7 +90,9 @@ class Transport:
         collective = partial(dist.all_to_all_single, other, one, group=self.process_group)
         self.run([collective], device, "connecting")
 
-    def broadcast_each(self, slots: Sequence[torch.Tensor], doing: str, step: Carrier | None = None) -> None:
+    def broadcast_each(
+        self, slots: Sequence[torch.Tensor], doing: str, step: Carrier | None = None
+    ) -> Generator[None, None, None]:
         """Fill slot r on every rank with what rank r has in it; empty slots cost nothing.
 
         A ragged all-gather: gloo refuses uneven slots, and padding even ones
@@ -100,7 +103,7 @@ class Transport:
         if step is not None:
             flat = [_flat(slot) for slot in slots] if slots[0].device.type == "cpu" else []
             mine = flat[dist.get_rank(group) :][:1]
-            came = step.take(mine * len(flat), [rows.numel() for rows in flat], doing)
+            came = yield from step.take(mine * len(flat), [rows.numel() for rows in flat], doing)
             if came is not None:
                 for rows, arrived in zip(flat, came, strict=True):
                     rows.copy_(arrived)
@@ -111,7 +114,7 @@ class Transport:
             for rank, block in enumerate(blocks)
             if block.numel()
         ]
-        self.run(broadcasts, blocks[0].device, doing)
+        yield from self.issue(broadcasts, blocks[0].device, doing)
 
     def run(self, collectives: Sequence[partial[dist.Work]], device: torch.device, doing: str) -> None:
         """Run collectives at once; raise PeersFailed on every rank once one cannot finish.
@@ -119,11 +122,18 @@ class Transport:
         On an accelerator this orders the stream, as torch does, and returns,
         unless `watches_devices`.
         """
+        finish(self.issue(collectives, device, doing))
+
+    def issue(
+        self, collectives: Sequence[partial[dist.Work]], device: torch.device, doing: str
+    ) -> Generator[None, None, None]:
+        """Do what `run` does, and yield between issuing collectives and waiting for them."""
         works = [collective(async_op=True) for collective in collectives]
         try:
+            yield
             for work in works:
                 self._wait(work, device, doing)
-        except PeersFailed:
+        except (PeersFailed, GeneratorExit):
             _given_up().extend(collectives)
             raise
 

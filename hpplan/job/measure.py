@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 import torch
 import torch.distributed as dist
 
+from hpplan.exchange.running import finish
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -111,7 +113,6 @@ def _plain(exchange: FeatureExchange, packed: torch.Tensor, *, back: bool) -> to
     if back:
         sent, received = received, sent
     arrived = torch.empty(sum(received), packed.shape[1], dtype=packed.dtype, device=packed.device)
-    exchange.group.transport.all_to_all(
-        arrived, packed, [received[rank] for rank in order], [sent[rank] for rank in order], "measuring"
-    )
+    splits = ([received[rank] for rank in order], [sent[rank] for rank in order])
+    finish(exchange.group.transport.all_to_all(arrived, packed, *splits, "measuring"))
     return arrived

@@ -33,7 +33,7 @@ class Faulty:
         input_splits: Sequence[int],
         doing: str,
         *rest: Any,  # noqa: ANN401 - whatever else the transport takes
-    ) -> None:
+    ) -> Any:  # noqa: ANN401 - what the transport returns
         """Break what the fault says, in the collective it is about."""
         forward = doing == "exchanging features"
         if forward and self._rank == 0:
@@ -46,13 +46,13 @@ class Faulty:
                 sent[[3, 4]] = sent[[4, 3]]
             elif self._fault == "one gradient's element off":
                 sent[3, 1] += 1
-        self._transport.all_to_all(received, sent, output_splits, input_splits, doing, *rest)
+        return self._transport.all_to_all(received, sent, output_splits, input_splits, doing, *rest)
 
-    def broadcast_each(self, slots: Sequence[torch.Tensor], *rest: Any) -> None:  # noqa: ANN401
+    def broadcast_each(self, slots: Sequence[torch.Tensor], *rest: Any) -> Any:  # noqa: ANN401
         """Break what rank 0 gives to all, itself included."""
         if self._rank == 0:
             slots[0].copy_(self._broken(slots[0], [])[0])
-        self._transport.broadcast_each(slots, *rest)
+        return self._transport.broadcast_each(slots, *rest)
 
     def _broken(self, sent: torch.Tensor, splits: list[int]) -> tuple[torch.Tensor, list[int]]:
         if self._fault == "corrupt a row":
