@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from hpplan.diagnostics import Diagnostic
+from hpplan.documents.reader import Document
+from hpplan.documents.scalars import Data
+from hpplan.documents.source import Format, Sources
+from hpplan.plan.model import Plan
 
-    from hpplan.diagnostics import Diagnostic
-    from hpplan.documents.reader import Document
-    from hpplan.documents.scalars import Data
-    from hpplan.documents.source import Format, Sources
-    from hpplan.plan.model import Plan
+if TYPE_CHECKING:
     from hpplan.routing.routes import RoutingTable
     from hpplan.workload.workload import Workload
 

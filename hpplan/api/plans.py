@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hpplan.api.documents import read_document
+from hpplan.diagnostics import Diagnostic
+from hpplan.documents.source import Sources
+from hpplan.passes.pipeline import Normalized, Pass
+from hpplan.plan.model import Plan
+from hpplan.plan.rules import RuleSet
+from hpplan.plan.strategies import StrategyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from hpplan.api.documents import Readable
     from hpplan.comparison.changes import Differences
-    from hpplan.diagnostics import Diagnostic
-    from hpplan.documents.source import Sources
     from hpplan.models.facts import ModelFacts
     from hpplan.models.freeze import Frozen
-    from hpplan.passes.pipeline import Normalized, Pass
-    from hpplan.plan.model import Plan
-    from hpplan.plan.rules import RuleSet
-    from hpplan.plan.strategies import StrategyTable
     from hpplan.proof.results import Proof
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable

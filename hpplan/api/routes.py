@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hpplan.api.documents import read_document
+from hpplan.diagnostics import Place
+from hpplan.documents.reader import Document
+from hpplan.documents.source import Sources
+from hpplan.plan.model import Plan
+from hpplan.routing.mesh import Mesh
+from hpplan.workload.workload import Workload
 
 if TYPE_CHECKING:
     from hpplan.api.documents import Readable
-    from hpplan.diagnostics import Place
-    from hpplan.documents.reader import Document
-    from hpplan.documents.source import Sources
-    from hpplan.plan.model import Plan
     from hpplan.routing.cluster import Cluster
-    from hpplan.routing.mesh import Mesh
     from hpplan.routing.meshes import Meshes
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.statistics import Statistics
     from hpplan.routing.traffic import Link
-    from hpplan.workload.workload import Workload
 
 
 def parse_mesh(text: str) -> Mesh:

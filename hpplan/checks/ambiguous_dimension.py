@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.subject import Subject
 from hpplan.plan.placement import parse_placement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
 
 AMBIGUOUS_DIMENSION = Code(
     "HP113",

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.subject import Subject
 from hpplan.nearest import NearestFqn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
 
 BOUNDARY_WITHOUT_CLASS = Code(
     "HP202",

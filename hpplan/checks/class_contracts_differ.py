@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.documents.natural import natural_key
-from hpplan.inspection.contracts import contract_of, differing_fields
+from hpplan.inspection.contracts import Contract, contract_of, differing_fields
 from hpplan.inspection.related import noted
-from hpplan.plan.model import is_boundary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hpplan.inspection.contracts import Contract
-    from hpplan.inspection.subject import Subject
-    from hpplan.plan.model import Plan
+from hpplan.inspection.subject import Subject
+from hpplan.plan.model import Plan, is_boundary
 
 CLASS_CONTRACTS_DIFFER = Code(
     "HP211",

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.related import noted
 from hpplan.inspection.roles import ROLES, alike, effective, role_target
-from hpplan.inspection.subject import RESOLUTION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
-    from hpplan.plan.rules import Rule
+from hpplan.inspection.subject import RESOLUTION, Subject
+from hpplan.plan.rules import Rule
 
 COMPETING_STRATEGIES = Code(
     "HP311",

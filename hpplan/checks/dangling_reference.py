@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from hpplan.diagnostics import Code, Diagnostic
+from hpplan.diagnostics import Code, Diagnostic, Path, Place
+from hpplan.inspection.subject import Subject
 from hpplan.nearest import NearestFqn
 from hpplan.plan.fqn import ancestors, is_within
 from hpplan.plan.model import LEFT_OUT
 from hpplan.plan.names import LONGEST_NAME
 from hpplan.plan.rules import match_field, what_is_given
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hpplan.diagnostics import Path, Place
-    from hpplan.inspection.subject import Subject
 
 DANGLING_REFERENCE = Code(
     "HP203",

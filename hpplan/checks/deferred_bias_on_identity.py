@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.forms import Forms
-from hpplan.inspection.subject import RESOLUTION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
+from hpplan.inspection.subject import RESOLUTION, Subject
 
 DEFERRED_BIAS_ON_IDENTITY = Code(
     "HP214",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.alike import alike
+from hpplan.inspection.subject import Subject
 from hpplan.models.facts import join
 from hpplan.plan.placement import parse_placement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
 
 DIMENSION_OUT_OF_RANGE = Code(
     "HP245",

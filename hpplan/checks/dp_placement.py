@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
+from hpplan.inspection.subject import Subject
 
 DP_PLACEMENT = Code(
     "HP205",

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from hpplan.diagnostics import Code, Diagnostic
-from hpplan.inspection.subject import RESOLUTION
+from hpplan.diagnostics import Code, Diagnostic, Place
+from hpplan.inspection.subject import RESOLUTION, Subject
 from hpplan.passes.ep_strip import EpStrip
 from hpplan.plan.strategies import MOE_EP_ROUTED
 from hpplan.wording import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Place
-    from hpplan.inspection.subject import Subject
 
 EXPERTS_WITHOUT_RULE = Code(
     "HP320",

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.related import noted
 from hpplan.inspection.roles import ROLES, effective, role_target
-from hpplan.inspection.subject import RESOLUTION
+from hpplan.inspection.subject import RESOLUTION, Subject
 from hpplan.plan.fqn import ancestors, matcher
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
 
 FAR_REACHING_PATTERN = Code(
     "HP316",

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.errors import InvalidInput
+from hpplan.inspection.subject import Subject
 from hpplan.routing.fit import check_fit, check_fitted, fit
-from hpplan.routing.mesh import mesh_of_plan
+from hpplan.routing.mesh import Mesh, mesh_of_plan
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
 from hpplan.workload.codes import CODES as WORKLOAD_CODES
 from hpplan.workload.micro_batches import has_micro_batches, read_micro_batches
-from hpplan.workload.workload import read_workload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from hpplan.diagnostics import Code, Diagnostic, Place
-    from hpplan.inspection.subject import Subject
-    from hpplan.routing.mesh import Mesh
-    from hpplan.workload.workload import Reading, Workload
+from hpplan.workload.workload import Reading, Workload, read_workload
 
 CODES: tuple[Code, ...] = WORKLOAD_CODES
 READS: tuple[str, ...] = ()

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from hpplan.diagnostics import Code, Diagnostic
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.errors import InvalidInput
 from hpplan.inspection.related import noted
+from hpplan.plan.model import Plan
 from hpplan.routing.agreeing_plan import axes_not_named
-from hpplan.routing.mesh import mesh_of_plan
-from hpplan.routing.routes import plan_routes
+from hpplan.routing.mesh import Mesh, mesh_of_plan
+from hpplan.routing.routes import RoutingTable, plan_routes
 from hpplan.workload.micro_batches import has_micro_batches, load_micro_batches
-from hpplan.workload.workload import load_workload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hpplan.diagnostics import Place
-    from hpplan.plan.model import Plan
-    from hpplan.routing.mesh import Mesh
-    from hpplan.routing.routes import RoutingTable
-    from hpplan.workload.workload import Workload
+from hpplan.workload.workload import Workload, load_workload
 
 FOREIGN_ROUTES = Code(
     "HP504",

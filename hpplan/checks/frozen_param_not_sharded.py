@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from hpplan.diagnostics import Code, Diagnostic
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.inspection.related import noted
+from hpplan.inspection.subject import Subject
 from hpplan.plan.fqn import ancestors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Place
-    from hpplan.inspection.subject import Subject
 
 FROZEN_PARAM_NOT_SHARDED = Code(
     "HP207",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.subject import Subject
 from hpplan.routing.agreeing_plan import check_mesh
 from hpplan.routing.mesh_codes import MESH_CONTRADICTS_PLAN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Code, Diagnostic
-    from hpplan.inspection.subject import Subject
 
 CODES: tuple[Code, ...] = (MESH_CONTRADICTS_PLAN,)
 READS: tuple[str, ...] = ("parallel_dims",)

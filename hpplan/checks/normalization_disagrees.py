@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
-from hpplan.diagnostics import Code, Diagnostic
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.inspection.related import noted
+from hpplan.inspection.subject import Subject
 from hpplan.nearest import NearestFqn, nearest_name
 from hpplan.passes.pipeline import PASSES
-from hpplan.plan.model import is_boundary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hpplan.diagnostics import Place
-    from hpplan.inspection.subject import Subject
-    from hpplan.plan.model import Plan
+from hpplan.plan.model import Plan, is_boundary
 
 NORMALIZATION_DISAGREES = Code(
     "HP208",

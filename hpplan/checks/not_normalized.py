@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.checks import experts_without_rule
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.documents.disk.streams import STDIN_NAME
 from hpplan.documents.natural import natural_key
+from hpplan.inspection.subject import Subject
 from hpplan.passes.shared_class_mark import SharedClassMark
 from hpplan.wording import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
 
 NOT_NORMALIZED = Code(
     "HP222",

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from hpplan.diagnostics import Code, Diagnostic
-from hpplan.inspection.subject import SIDES
+from hpplan.diagnostics import Code, Diagnostic, Place
+from hpplan.inspection.subject import SIDES, Subject
 from hpplan.nearest import NearestNames
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Place
-    from hpplan.inspection.subject import Subject
-    from hpplan.plan.model import Entry
+from hpplan.plan.model import Entry
 
 ONE_SIDED_CONTRACT = Code(
     "HP213",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.subject import Subject
 from hpplan.nearest import NearestNames
 from hpplan.wording import some
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
 
 OUT_NAMES_DISAGREE = Code(
     "HP212",

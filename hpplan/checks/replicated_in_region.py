@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.alike import alike
-from hpplan.models.facts import join, last_part
+from hpplan.inspection.subject import Subject
+from hpplan.models.facts import ModelFacts, join, last_part
 from hpplan.models.styles import style_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
-    from hpplan.models.facts import ModelFacts
 
 REPLICATED_IN_REGION = Code(
     "HP246",

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from hpplan.inspection.subject import RESOLUTION
+from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.subject import RESOLUTION, Subject
 from hpplan.plan.codes import OTHER_CLASS, UNMATCHED_RULE, UNRESOLVED_TARGET
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Code, Diagnostic
-    from hpplan.inspection.subject import Subject
 
 CODES: tuple[Code, ...] = (UNRESOLVED_TARGET, UNMATCHED_RULE, OTHER_CLASS)
 READS: tuple[str, ...] = (*RESOLUTION, "not_covered", "remote_siblings")

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from hpplan.diagnostics import Code, Diagnostic
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.inspection.related import noted
 from hpplan.inspection.roles import ROLES, role_target
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Place
-    from hpplan.inspection.subject import Subject
-    from hpplan.plan.rules import Rule
+from hpplan.inspection.subject import Subject
+from hpplan.plan.rules import Rule
 
 SHADOWED_PATTERN = Code(
     "HP312",

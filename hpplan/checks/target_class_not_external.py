@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.inspection.subject import RESOLUTION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
+from hpplan.inspection.subject import RESOLUTION, Subject
 
 TARGET_CLASS_NOT_EXTERNAL = Code(
     "HP314",

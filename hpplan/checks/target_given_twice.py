@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from hpplan.diagnostics import Code, Diagnostic
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.inspection.related import noted
+from hpplan.inspection.subject import Subject
 from hpplan.plan.rules import RULES_OF_PLAN, TARGET_FIELDS, rules_field
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Place
-    from hpplan.inspection.subject import Subject
 
 TARGET_GIVEN_TWICE = Code(
     "HP317",

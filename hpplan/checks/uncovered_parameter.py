@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.alike import alike
-from hpplan.models.facts import join, parent
+from hpplan.inspection.subject import Subject
+from hpplan.models.facts import ModelFacts, join, parent
 from hpplan.plan.model import LEFT_OUT
 from hpplan.wording import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
-    from hpplan.models.facts import ModelFacts
 
 UNCOVERED_PARAMETER = Code(
     "HP242",

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.alike import alike
+from hpplan.inspection.subject import Subject
 from hpplan.models.divide import uneven_dimensions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hpplan.inspection.subject import Subject
-    from hpplan.models.facts import ModelFacts
-    from hpplan.plan.model import Plan
+from hpplan.models.facts import ModelFacts
+from hpplan.plan.model import Plan
 
 UNEVEN_DIMENSION = Code(
     "HP244",

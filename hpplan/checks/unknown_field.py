@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from hpplan.diagnostics import Code, Diagnostic
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents.schema_reference import SCHEMA_FIELD
+from hpplan.inspection.subject import Subject
 from hpplan.nearest import nearest_name
 from hpplan.plan.model import DIMS, ENTRY_FIELDS, TOP_LEVEL_FIELDS
 from hpplan.plan.rules import RULE, RULES_FILE, RULES_OF_PLAN, TARGET_FIELDS, rules_field
 from hpplan.plan.strategies import STRATEGY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hpplan.diagnostics import Place
-    from hpplan.inspection.subject import Subject
 
 UNKNOWN_FIELD = Code(
     "HP111",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
+from hpplan.inspection.subject import Subject
 from hpplan.nearest import NearestNames
 from hpplan.routing.mesh import AXES
 from hpplan.wording import some
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
 
 UNKNOWN_PLACEMENT_AXIS = Code(
     "HP204",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from hpplan.diagnostics import Code, Diagnostic
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.nearest import nearest_name
 from hpplan.plan.rules import rules_field
 from hpplan.plan.strategies import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Place
 
 UNKNOWN_STRATEGY_KIND = Code(
     "HP319",

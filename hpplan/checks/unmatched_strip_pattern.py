@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.inspection.subject import RESOLUTION
+from hpplan.inspection.subject import RESOLUTION, Subject
 from hpplan.plan.fqn import matcher
+from hpplan.plan.strategies import Strategy
 from hpplan.wording import some
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.inspection.subject import Subject
-    from hpplan.plan.strategies import Strategy
 
 UNMATCHED_STRIP_PATTERN = Code(
     "HP315",

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.alike import alike
-from hpplan.inspection.subject import RESOLUTION
+from hpplan.inspection.subject import RESOLUTION, Subject
 from hpplan.plan.fqn import ancestors, matcher
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from hpplan.inspection.subject import Subject
-    from hpplan.plan.model import Entry
+from hpplan.plan.model import Entry
 
 UNREDUCED_OUTPUT = Code(
     "HP215",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from hpplan.diagnostics import Code, Diagnostic
 from hpplan.errors import InvalidInput
+from hpplan.inspection.subject import Subject
 from hpplan.routing.mesh import mesh_of_plan
 from hpplan.routing.mesh_codes import EP_DOES_NOT_DIVIDE, UNUSABLE_AXIS_SIZE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Code, Diagnostic
-    from hpplan.inspection.subject import Subject
 
 CODES: tuple[Code, ...] = (EP_DOES_NOT_DIVIDE, UNUSABLE_AXIS_SIZE)
 READS: tuple[str, ...] = ("parallel_dims",)

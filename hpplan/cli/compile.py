@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from hpplan.cli.inputs import note_warnings, only_one_standard_input, read_rules, refuse_overwriting
 from hpplan.cli.options import INPUT, PATH, Command, rule_options
+from hpplan.cli.output import Output
 from hpplan.cli.route_inputs import routes_of_plan
 from hpplan.cli.routing_options import RouteOptions, routing_options
-
-if TYPE_CHECKING:
-    from hpplan.cli.output import Output
 
 
 @click.command("compile", cls=Command, short_help="Emit the normalized plan and its routing table.")

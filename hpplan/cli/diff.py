@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from hpplan.cli.inputs import only_one_standard_input
 from hpplan.cli.options import INPUT, format_option
+from hpplan.cli.output import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.cli.output import Output
     from hpplan.documents.reader import Document
     from hpplan.plan.model import Plan
     from hpplan.routing.routes import RoutingTable

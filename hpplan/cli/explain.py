@@ -11,10 +11,10 @@ import click
 from hpplan.cli.inputs import only_one_standard_input, read_rules
 from hpplan.cli.names import complete_code_or_file
 from hpplan.cli.options import INPUT, Command, format_option, rule_options
+from hpplan.cli.output import Output
+from hpplan.diagnostics import Code
 
 if TYPE_CHECKING:
-    from hpplan.cli.output import Output
-    from hpplan.diagnostics import Code
     from hpplan.inspection.subject import Subject
 
 

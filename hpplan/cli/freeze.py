@@ -9,11 +9,11 @@ import click
 
 from hpplan.cli.inputs import only_one_standard_input, read_model, refuse_overwriting
 from hpplan.cli.options import INPUT, PATH, Command, format_option, output_option
+from hpplan.cli.output import Output
+from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from hpplan.cli.output import Output
     from hpplan.documents.source import Format
-    from hpplan.errors import InvalidInput
 
 DEFAULT_MESH = "tp=2,sp"
 """The smallest mesh on which every split of a dense model shows."""

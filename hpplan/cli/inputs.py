@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from hpplan.cli.output import Output
 from hpplan.documents.disk.same_file import is_standard_input, overwritten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from hpplan.cli.output import Output
     from hpplan.diagnostics import Diagnostic
     from hpplan.models.facts import ModelFacts
     from hpplan.plan.rules import RuleSet

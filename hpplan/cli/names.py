@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Name(click.types.StringParamType):

@@ -19,14 +19,14 @@ from hpplan.cli.inputs import (
 )
 from hpplan.cli.names import complete_passes
 from hpplan.cli.options import PATH, Command, format_option, named_options, output_option, rule_options
+from hpplan.cli.output import Output
+from hpplan.diagnostics import Diagnostic
 from hpplan.documents.disk.descriptors import descriptor_of
 from hpplan.documents.disk.same_file import is_standard_input
+from hpplan.errors import Failures
 
 if TYPE_CHECKING:
-    from hpplan.cli.output import Output
-    from hpplan.diagnostics import Diagnostic
     from hpplan.documents.source import Format
-    from hpplan.errors import Failures
     from hpplan.passes.normalized_file import FileText, NormalizedFile
     from hpplan.passes.pipeline import Pass
     from hpplan.plan.model import Plan

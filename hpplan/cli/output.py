@@ -5,16 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, TextIO
 
+from hpplan.errors import Failures, HpplanError
 from hpplan.reports.terminal.streams import Prints, pieces, standard_output, write
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
     from hpplan.documents.source import Sources
-    from hpplan.errors import Failures, HpplanError
     from hpplan.reports.terminal.screen import Screen
     from hpplan.validation.configurations import Configurations
 

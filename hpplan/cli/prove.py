@@ -9,9 +9,9 @@ import click
 
 from hpplan.cli.inputs import only_one_standard_input, read_rules, refuse_overwriting
 from hpplan.cli.options import INPUT, Command, format_option, output_option
+from hpplan.cli.output import Output
 
 if TYPE_CHECKING:
-    from hpplan.cli.output import Output
     from hpplan.routing.mesh import Mesh
 
 

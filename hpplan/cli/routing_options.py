@@ -11,12 +11,11 @@ import click
 from hpplan.cli.names import CP_LAYOUT, GRANULARITY, POLICY
 from hpplan.cli.options import INPUT, together
 from hpplan.routing.assignment import DEFAULT_POLICY, POLICIES, policy_named
-from hpplan.routing.assignment.base import COSTS, LOAD_FACTOR
+from hpplan.routing.assignment.base import COSTS, LOAD_FACTOR, Cost
 
 if TYPE_CHECKING:
     from hpplan.plan.settings import Settings
     from hpplan.reports.route.view import RouteView
-    from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.routes import RoutingTable
     from hpplan.routing.transfers import Granularity

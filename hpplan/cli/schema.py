@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from hpplan.cli.names import DOCUMENT
 from hpplan.cli.options import PATH
-
-if TYPE_CHECKING:
-    from hpplan.cli.output import Output
+from hpplan.cli.output import Output
 
 
 @click.command("schema", short_help="Print the JSON Schema of a kind of document.")

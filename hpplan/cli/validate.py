@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,12 +16,9 @@ from hpplan.cli.inputs import (
 )
 from hpplan.cli.names import complete_codes
 from hpplan.cli.options import INPUT, PATH, Command, named_options, output_option, rule_options
-from hpplan.diagnostics import SEVERITIES
+from hpplan.cli.output import Output
+from hpplan.diagnostics import SEVERITIES, Diagnostic
 from hpplan.reports.findings.formats import FORMATS
-
-if TYPE_CHECKING:
-    from hpplan.cli.output import Output
-    from hpplan.diagnostics import Diagnostic
 
 
 @click.command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -10,13 +11,11 @@ import click
 from hpplan.cli.inputs import only_one_standard_input, refuse_overwriting
 from hpplan.cli.names import CP_LAYOUT, DTYPE, FAMILY, POLICY
 from hpplan.cli.options import PATH, Command, format_option, output_option
+from hpplan.cli.output import Output
 from hpplan.cli.routing_options import POOL, NumberOrAll
 from hpplan.documents.limits import LARGEST_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.cli.output import Output
     from hpplan.documents.source import Format
     from hpplan.routing.buckets import Encoders
     from hpplan.routing.mesh import Mesh

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import io
 import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from hpplan.cli.output import Output
 from hpplan.documents.disk.files import replace_file_from
 from hpplan.documents.disk.streams import why
+from hpplan.documents.source import Format
 from hpplan.errors import InvalidInput, UnusableRequest
 from hpplan.reports.workload.text import micro_batches_pieces, workload_pieces
+from hpplan.routing.buckets import Encoders
 from hpplan.wording import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hpplan.cli.output import Output
-    from hpplan.documents.source import Format
-    from hpplan.routing.buckets import Encoders
-    from hpplan.workload.micro_batch import MicroBatch
-    from hpplan.workload.sample_files import SampleFiles
+from hpplan.workload.micro_batch import MicroBatch
+from hpplan.workload.sample_files import SampleFiles
 
 
 class WorkloadWriter:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hpplan.documents.natural import natural_key
 from hpplan.plan.folding import fold, folded_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 ABSENT = object()
 """Stands for a value that one of the two documents does not have."""

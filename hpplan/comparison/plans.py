@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hpplan.comparison.changes import ABSENT, Layout, compare_names, field_changes, leaves
+from hpplan.comparison.changes import (
+    ABSENT,
+    Differences,
+    FieldChange,
+    Layout,
+    compare_names,
+    field_changes,
+    leaves,
+)
+from hpplan.diagnostics import Path
 from hpplan.errors import InvalidInput
 from hpplan.inspection.contracts import contract_of, spelled
 from hpplan.inspection.subject import CONTRACT_FIELDS
-from hpplan.plan.model import ENTRY_FIELDS, PARALLEL_DIMS, PLAN, TOP_LEVEL_FIELDS
+from hpplan.plan.model import ENTRY_FIELDS, PARALLEL_DIMS, PLAN, TOP_LEVEL_FIELDS, Entry, Plan
 from hpplan.plan.rules import (
     MATCH_FIELDS,
     TARGET_FIELDS,
@@ -20,11 +29,6 @@ from hpplan.plan.rules import (
 )
 from hpplan.workload.micro_batches import has_micro_batches
 from hpplan.workload.workload import load_workload
-
-if TYPE_CHECKING:
-    from hpplan.comparison.changes import Differences, FieldChange
-    from hpplan.diagnostics import Path
-    from hpplan.plan.model import Entry, Plan
 
 _RECORDS = ("injections", "module_overrides")
 

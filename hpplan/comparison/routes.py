@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hpplan.comparison.changes import compare_names, field_changes, leaves
+from hpplan.comparison.changes import Differences, compare_names, field_changes, leaves
 from hpplan.shapes.shape import written
 from hpplan.workload.shape import FURTHER_ITEM_FIELDS
 
 if TYPE_CHECKING:
-    from hpplan.comparison.changes import Differences
     from hpplan.routing.routes import RoutingTable
 
 

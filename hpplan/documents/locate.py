@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-from hpplan.documents.tokens import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hpplan.diagnostics import Path
-    from hpplan.documents.tokens import Tokens
+from hpplan.diagnostics import Path
+from hpplan.documents.tokens import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE, Tokens
 
 
 class _Wanted:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import EMPTY_DOCUMENT, NOT_A_MAPPING
 from hpplan.documents.disk.streams import decoded, document_name, read_bytes
-from hpplan.documents.source import BOM, Source
+from hpplan.documents.scalars import Data
+from hpplan.documents.source import BOM, Source, Sources
 from hpplan.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from hpplan.documents.scalars import Data
-    from hpplan.documents.source import Sources
 
 
 @dataclass(frozen=True)

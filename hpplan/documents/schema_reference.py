@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hpplan.documents.disk.streams import STDIN, STDIN_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hpplan.documents.scalars import Data
 
 SCHEMA_FIELD = "$schema"

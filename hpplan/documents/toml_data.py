@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
 
-from hpplan.diagnostics import Diagnostic, Place
+from hpplan.diagnostics import Diagnostic, Place, Position
 from hpplan.documents.configuration_codes import TOML_SYNTAX
 from hpplan.documents.disk.streams import decoded
 from hpplan.documents.limits import MAX_DEPTH
-from hpplan.documents.source import BOM, Source
+from hpplan.documents.scalars import Data
+from hpplan.documents.source import BOM, Source, Sources
 from hpplan.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from hpplan.diagnostics import Position
-    from hpplan.documents.scalars import Data
-    from hpplan.documents.source import Sources
 
 # The standard library takes memory for each level of each level: some 24 KB of them took 670 MB.
 _DEEP = re.compile(rf"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){{{MAX_DEPTH}}}""")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from hpplan.diagnostics import Diagnostic, Place
+from hpplan.diagnostics import Diagnostic, Path, Place
 from hpplan.documents.codes import DUPLICATE_KEY
-from hpplan.documents.tokens import CLOSE, MAPPING, SEQUENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Path
-    from hpplan.documents.source import Source
-    from hpplan.documents.tokens import Tokens
+from hpplan.documents.source import Source
+from hpplan.documents.tokens import CLOSE, MAPPING, SEQUENCE, Tokens
 
 
 class Visit(NamedTuple):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from hpplan.diagnostics import Diagnostic, Place
+from hpplan.diagnostics import Diagnostic, Path, Place
 from hpplan.documents.codes import NON_FINITE_NUMBER
 from hpplan.documents.natural import natural_key
 from hpplan.documents.spelling import Spellings, spell_float, unwritable
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from hpplan.diagnostics import Path
     from hpplan.documents.scalars import Data
 
 KeyOrder = Mapping[tuple[str, ...], tuple[str, ...]]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
 from hpplan.documents.natural import natural_key
-from hpplan.plan.folding import fold, shape_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hpplan.plan.folding import Shape
+from hpplan.plan.folding import Shape, fold, shape_of
 
 T = TypeVar("T")
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hpplan.inspection.subject import CONTRACT_FIELDS
-from hpplan.plan.model import ENTRY_FIELDS, is_boundary
-
-if TYPE_CHECKING:
-    from hpplan.plan.model import Entry
+from hpplan.plan.model import ENTRY_FIELDS, Entry, is_boundary
 
 Contract = dict[str, Any]
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from hpplan.inspection.subject import SIDES
-from hpplan.plan.placement import REPLICATE, parse_placement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hpplan.inspection.subject import Subject
-    from hpplan.plan.model import Entry
-    from hpplan.plan.placement import Placement
+from hpplan.inspection.subject import SIDES, Subject
+from hpplan.plan.model import Entry
+from hpplan.plan.placement import REPLICATE, Placement, parse_placement
 
 Form = Literal["region", "generic", "tp_collective", "identity"]
 

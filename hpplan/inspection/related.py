@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hpplan.diagnostics import Place
+from hpplan.diagnostics import Place
 
 
 def noted(place: Place, note: str) -> Place:

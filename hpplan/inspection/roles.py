@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from hpplan.inspection.subject import Subject
-    from hpplan.plan.rules import Rule
+from hpplan.inspection.subject import Subject
+from hpplan.plan.rules import Rule
 
 ROLES = {
     "local_compute": "local compute function",

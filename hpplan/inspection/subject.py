@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hpplan.documents.disk.streams import typed
-from hpplan.passes.pipeline import normalize
+from hpplan.passes.facts import EpRule, Facts
+from hpplan.passes.pipeline import Normalized, normalize
 from hpplan.passes.resolution import resolve_rules
-from hpplan.plan.model import is_boundary
-from hpplan.plan.rules import model_type_for
-from hpplan.routing.mesh import AXES
+from hpplan.plan.model import Entry, Plan, is_boundary
+from hpplan.plan.rules import Rule, RuleSet, model_type_for
+from hpplan.plan.strategies import Strategy, StrategyTable
+from hpplan.routing.mesh import AXES, Mesh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from hpplan.models.facts import ModelFacts
-    from hpplan.passes.facts import EpRule, Facts
-    from hpplan.passes.pipeline import Normalized
-    from hpplan.plan.model import Entry, Plan
-    from hpplan.plan.rules import Rule, RuleSet
-    from hpplan.plan.strategies import Strategy, StrategyTable
-    from hpplan.routing.mesh import Mesh
 
 RESOLUTION = ("model_type", "source", "boundary_classes", "normalization", "strategies")
 """What decides which strategy a rule stands for, and which modules are of its class."""

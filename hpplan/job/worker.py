@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import warnings
-from collections.abc import Callable  # noqa: TC003 - the fields of a NamedTuple
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.util import find_spec

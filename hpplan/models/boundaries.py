@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from hpplan.models.facts import join, parent, upwards
+from hpplan.models.facts import ModelFacts, join, parent, upwards
 from hpplan.models.regions import find_regions
-from hpplan.models.styles import style_of, styles_in_force
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hpplan.models.facts import ModelFacts
-    from hpplan.models.styles import Role
+from hpplan.models.styles import Role, style_of, styles_in_force
 
 State = Literal["stream", "whole", "pending", "features"]
 """How a tensor lies: as between layers, whole on each rank, as a sum to be added up, split by features."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hpplan.diagnostics import Diagnostic
 from hpplan.errors import InvalidInput, UnusableRequest
 from hpplan.models.codes import REMOTE_CODE, UNKNOWN_MODEL, UNUSABLE_MODEL_CONFIG
+from hpplan.models.config import ModelConfig
 from hpplan.models.library import quiet, transformers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from hpplan.models.config import ModelConfig
-
 
 _LONGEST = 100
 """Characters of a name that somebody typed; to compare longer ones takes long."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
-from hpplan.diagnostics import Diagnostic
+from hpplan.diagnostics import Diagnostic, Place
+from hpplan.documents.reader import Document
 from hpplan.errors import InvalidInput
 from hpplan.models.codes import NO_MODEL_CONFIG, UNUSABLE_MODEL_CONFIG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Place
-    from hpplan.documents.reader import Document
-
 
 MOST_LAYERS: Final = 10_000
 """Layers of a model that hpplan builds; each takes memory even without weights."""

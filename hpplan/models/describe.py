@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hpplan.documents.collector import collector_paused
 from hpplan.models.build import build
+from hpplan.models.config import ModelConfig
 from hpplan.models.facts import VOCABULARY, ModelFacts, Module, Parameter, Parts, join, last_part, parent
 from hpplan.models.library import transformers
 from hpplan.models.styles import resolved
-
-if TYPE_CHECKING:
-    from hpplan.models.config import ModelConfig
 
 HEADS = {"q_proj": 0, "q_b_proj": 0, "kv_b_proj": 0, "o_proj": 1, "k_proj": 0, "v_proj": 0}
 """Projections of attention to the dimension of their weight that is made of heads; latent attention too."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from hpplan.models.facts import VOCABULARY, Parts, join
-from hpplan.plan.placement import parse_placement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hpplan.models.facts import ModelFacts, Parameter
-    from hpplan.plan.model import Entry
-    from hpplan.plan.placement import Placement
+from hpplan.models.facts import VOCABULARY, ModelFacts, Parameter, Parts, join
+from hpplan.plan.model import Entry
+from hpplan.plan.placement import Placement, parse_placement
 
 
 class Uneven(NamedTuple):

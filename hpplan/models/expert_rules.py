@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hpplan.documents.natural import natural_key
-from hpplan.plan.strategies import BUILT_IN, MOE_EP_ROUTED
-
-if TYPE_CHECKING:
-    from hpplan.plan.model import Plan
-    from hpplan.plan.strategies import Strategy, StrategyTable
+from hpplan.plan.model import Plan
+from hpplan.plan.strategies import BUILT_IN, MOE_EP_ROUTED, Strategy, StrategyTable
 
 
 def expert_rules(plan: Plan, strategies: StrategyTable) -> tuple[dict[str, Any], list[str]]:

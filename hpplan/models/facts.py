@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hpplan.diagnostics import Place
 from hpplan.plan.fqn import ancestors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 class Parts(NamedTuple):

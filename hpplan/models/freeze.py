@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from hpplan.diagnostics import Diagnostic
+from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.natural import natural_key
 from hpplan.errors import InvalidInput
-from hpplan.models.boundaries import TEMPLATES, find_boundaries
+from hpplan.models.boundaries import TEMPLATES, Kind, State, find_boundaries
 from hpplan.models.codes import NO_PARALLEL_PLAN
-from hpplan.models.facts import last_part, parent
+from hpplan.models.facts import ModelFacts, last_part, parent
 from hpplan.models.regions import adds_after_sum
 from hpplan.models.styles import style_of, styles_in_force
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hpplan.diagnostics import Place
-    from hpplan.models.boundaries import Kind, State
-    from hpplan.models.facts import ModelFacts
-    from hpplan.plan.model import Entry
-    from hpplan.routing.mesh import Mesh
+from hpplan.plan.model import Entry
+from hpplan.routing.mesh import Mesh
 
 Layout = dict[str, str]
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hpplan.documents.disk.descriptors import prints_aside
 from hpplan.errors import UnusableRequest, broken_package
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OLDEST = (5, 24)
 """The oldest transformers whose plans are read right: earlier ones call styles otherwise, or mean others."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from hpplan.models.facts import last_part, parent, upwards
-from hpplan.models.styles import TP_STYLES
+from hpplan.models.facts import ModelFacts, last_part, parent, upwards
+from hpplan.models.styles import TP_STYLES, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Literal
-
-    from hpplan.models.facts import ModelFacts
-    from hpplan.models.styles import Role
-
     RegionKind = Literal["region", "copies", "routed"]
 
 ROWS = frozenset({"row", "split"})

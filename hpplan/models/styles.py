@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
 
-from hpplan.models.facts import upwards
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hpplan.models.facts import ModelFacts, Module
+from hpplan.models.facts import ModelFacts, Module, upwards
 
 Role = Literal["column", "row", "gather", "split", "embedding", "experts", "dispatch", "none"]
 """What a style makes of a module's forward.

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from hpplan.passes.change import Cause
+from hpplan.passes.change import Cause, Change, Did
+from hpplan.passes.facts import Facts
 from hpplan.passes.strip import STRIPPED, strip_boundaries
 from hpplan.plan.fqn import matcher
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hpplan.passes.change import Change, Did
-    from hpplan.passes.facts import Facts
-    from hpplan.plan.model import Plan
-    from hpplan.plan.strategies import Strategy
+from hpplan.plan.model import Plan
+from hpplan.plan.strategies import Strategy
 
 
 @dataclass(frozen=True, slots=True)

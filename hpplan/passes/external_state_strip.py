@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from hpplan.passes.change import Cause
+from hpplan.passes.change import Cause, Change, Did
+from hpplan.passes.facts import Facts
 from hpplan.passes.strip import STRIPPED, strip_boundaries
-
-if TYPE_CHECKING:
-    from hpplan.passes.change import Change, Did
-    from hpplan.passes.facts import Facts
-    from hpplan.plan.model import Plan
+from hpplan.plan.model import Plan
 
 
 @dataclass(frozen=True, slots=True)

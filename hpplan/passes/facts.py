@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from hpplan.plan.fqn import FqnIndex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.plan.model import Plan
-    from hpplan.plan.rules import Rule
-    from hpplan.plan.strategies import Strategy
+from hpplan.plan.model import Plan
+from hpplan.plan.rules import Rule
+from hpplan.plan.strategies import Strategy
 
 
 class EpRule(NamedTuple):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from hpplan.documents.source import Format, Source
-    from hpplan.passes.pipeline import Normalized
-    from hpplan.plan.model import Plan
+from hpplan.documents.source import Format, Source
+from hpplan.passes.pipeline import Normalized
+from hpplan.plan.model import Plan
 
 
 class FileText(NamedTuple):

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
 
+from hpplan.diagnostics import Diagnostic
 from hpplan.documents.collector import collector_paused
 from hpplan.errors import UnusableArgument
+from hpplan.passes.change import Change, Did
 from hpplan.passes.ep_strip import EpStrip
 from hpplan.passes.external_state_strip import ExternalStateStrip
+from hpplan.passes.facts import Facts
 from hpplan.passes.resolution import resolve_rules
 from hpplan.passes.shared_class_mark import SharedClassMark
-from hpplan.plan.rules import model_type_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from hpplan.diagnostics import Diagnostic
-    from hpplan.passes.change import Change, Did
-    from hpplan.passes.facts import Facts
-    from hpplan.plan.model import Plan
-    from hpplan.plan.rules import RuleSet
-    from hpplan.plan.strategies import StrategyTable
+from hpplan.plan.model import Plan
+from hpplan.plan.rules import RuleSet, model_type_for
+from hpplan.plan.strategies import StrategyTable
 
 
 class Pass(Protocol):

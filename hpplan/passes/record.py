@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hpplan.passes.change import Change
+from hpplan.passes.pipeline import Normalized
+from hpplan.plan.model import Plan
 from hpplan.version import __version__
-
-if TYPE_CHECKING:
-    from hpplan.passes.change import Change
-    from hpplan.passes.pipeline import Normalized
-    from hpplan.plan.model import Plan
 
 
 def with_record(before: Plan, normalized: Normalized) -> Plan:

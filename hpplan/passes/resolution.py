@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hpplan.diagnostics import Diagnostic
+from hpplan.diagnostics import Diagnostic, Place
 from hpplan.nearest import NearestNames
 from hpplan.passes.facts import EpRule, Facts
 from hpplan.plan.codes import OTHER_CLASS, UNMATCHED_RULE, UNRESOLVED_TARGET
 from hpplan.plan.fqn import is_within
-from hpplan.plan.model import LEFT_OUT
-
-if TYPE_CHECKING:
-    from hpplan.diagnostics import Place
-    from hpplan.plan.model import Plan
-    from hpplan.plan.rules import Rule
-    from hpplan.plan.strategies import Strategy, StrategyTable
+from hpplan.plan.model import LEFT_OUT, Plan
+from hpplan.plan.rules import Rule
+from hpplan.plan.strategies import Strategy, StrategyTable
 
 
 def resolve_rules(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hpplan.passes.change import Cause, Change, Did
-
-if TYPE_CHECKING:
-    from hpplan.passes.facts import Facts
-    from hpplan.plan.model import Plan
+from hpplan.passes.facts import Facts
+from hpplan.plan.model import Plan
 
 
 @dataclass(frozen=True, slots=True)

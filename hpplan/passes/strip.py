@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from hpplan.passes.change import Change, Did
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hpplan.passes.change import Cause
-    from hpplan.plan.model import Plan
-
+from hpplan.passes.change import Cause, Change, Did
+from hpplan.plan.model import Plan
 
 STRIPPED = Did("strip", "stripped", ("boundary", "boundaries"))
 """What these passes do."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.configuration_codes import MISSING_SETTING, MISTYPED_SETTING, UNKNOWN_SETTING
@@ -10,9 +10,6 @@ from hpplan.nearest import nearest_name
 from hpplan.plan.names import NAMES
 from hpplan.shapes.findings import Checker, Codes, kind_of
 from hpplan.shapes.shape import FLAG, TEXT, Field, Shape, list_of, one_of, told
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SEVERAL = one_of(TEXT, NAMES, belongs="a string or a list of strings")
 

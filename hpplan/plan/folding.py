@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from hpplan.documents.natural import natural_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hpplan.documents.natural import NaturalKey
+from hpplan.documents.natural import NaturalKey, natural_key
 
 Shape = tuple[str | None, ...]
 """The parts of a name, with None for each number."""

@@ -6,8 +6,10 @@ through. `load_plan` checks that data once; everything after may rely on it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hpplan.diagnostics import Place
 from hpplan.errors import InvalidInput
 from hpplan.plan.names import NAME, NAMES, SHAPE_CODES
 from hpplan.plan.placement import PLACEMENT
@@ -31,9 +33,6 @@ from hpplan.shapes.shape import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hpplan.diagnostics import Place
     from hpplan.documents.reader import Document
 
 Entry = dict[str, Any]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.plan.codes import MISSING_FIELD, MISTYPED_FIELD, NAME_TOO_LONG
 from hpplan.shapes.findings import Codes
 from hpplan.shapes.shape import list_of, text, told
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 LONGEST_NAME = 1000
 """Characters of a name or pattern: findings, changes and records repeat it for each module concerned."""

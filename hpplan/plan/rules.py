@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.errors import InvalidInput
 from hpplan.plan.codes import MISSING_FIELD, NO_RULES, UNKNOWN_CONDITION
-from hpplan.plan.model import PLAN
+from hpplan.plan.model import PLAN, Plan
 from hpplan.plan.names import LONGEST_NAME, NAME, SHAPE_CODES, name_too_long, sound_records
 from hpplan.plan.strategies import STRATEGY, Strategy, strategies_from
 from hpplan.shapes.findings import Checker
 from hpplan.shapes.shape import MAPPING, TEXT, TEXTS, Field, Shape, key_order, list_of, one_of, or_null
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from hpplan.documents.reader import Document
-    from hpplan.plan.model import Plan
 
 CONDITIONS = ("ep", "cp", "low_precision")
 """What `when` may say: an axis that must be active, or (for replacements) low precision."""

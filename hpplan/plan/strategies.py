@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +19,6 @@ from hpplan.shapes.findings import Checker
 from hpplan.shapes.shape import Field, Shape, list_of, values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
     from importlib.metadata import EntryPoint
 
     from hpplan.documents.reader import Document

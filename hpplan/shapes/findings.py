@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic_core import SchemaValidator, ValidationError
 
 from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents.schema_reference import SCHEMA_FIELD
 from hpplan.nearest import nearest_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from hpplan.shapes.shape import Shape
+from hpplan.shapes.shape import Shape
 
 _BELONGS = {
     "dict_type": "a mapping",

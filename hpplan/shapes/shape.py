@@ -7,6 +7,7 @@ table as well: defaults, the order in which they are written, what is written.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic_core import core_schema
@@ -14,8 +15,6 @@ from pydantic_core import core_schema
 from hpplan.documents.limits import LARGEST_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from pydantic_core.core_schema import CoreSchema
 
     from hpplan.documents.writer import KeyOrder

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING
 
 from hpplan.checks import foreign_routes
+from hpplan.diagnostics import Code
 from hpplan.errors import UnusableArgument
 from hpplan.nearest import nearest_name
 from hpplan.validation.registry import CHECKS, RULES_CHECKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hpplan.diagnostics import Code
 
 
 def declared_codes() -> tuple[Code, ...]:

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.configuration_codes import (
@@ -25,9 +26,6 @@ from hpplan.nearest import nearest_name
 from hpplan.plan.configuration import FILE_SETTINGS, check_configuration
 from hpplan.plan.settings import Settings
 from hpplan.routing.mesh import parse_mesh
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _PLACEHOLDERS = ("folder", "name")

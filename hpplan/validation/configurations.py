@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from hpplan.documents.source import Sources
 from hpplan.errors import UnusableRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hpplan.documents.source import Sources
     from hpplan.plan.settings import Settings
     from hpplan.validation.configuration import Configuration
 

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from hpplan.diagnostics import as_errors
-from hpplan.documents.reader import read_document
+from hpplan.diagnostics import Diagnostic, as_errors
+from hpplan.documents.reader import Document, read_document
+from hpplan.documents.source import Sources
 from hpplan.errors import InvalidInput
+from hpplan.models.facts import ModelFacts
+from hpplan.plan.settings import Settings
 from hpplan.routing.mesh import parse_mesh
 from hpplan.validation.catalog import codes_called
+from hpplan.validation.configurations import Configurations
 from hpplan.validation.kinds import kind_of_document
+from hpplan.validation.named_documents import NamedDocuments
 from hpplan.validation.run import CheckRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from hpplan.diagnostics import Diagnostic
-    from hpplan.documents.reader import Document
-    from hpplan.documents.source import Sources
-    from hpplan.models.facts import ModelFacts
-    from hpplan.plan.settings import Settings
     from hpplan.validation.configuration import Configuration
-    from hpplan.validation.configurations import Configurations
-    from hpplan.validation.named_documents import NamedDocuments
 
 
 class FileChecks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.documents.disk.streams import STDIN_NAME
@@ -10,8 +11,6 @@ from hpplan.errors import UnusableRequest
 from hpplan.late import imported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from hpplan.documents.reader import Document
     from hpplan.documents.writer import KeyOrder
 

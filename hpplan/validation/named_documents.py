@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
+from hpplan.documents.reader import Document
+from hpplan.documents.source import Sources
 from hpplan.errors import Failures, UnusableRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from hpplan.documents.reader import Document
-    from hpplan.documents.source import Sources
 
 
 class NamedDocuments:

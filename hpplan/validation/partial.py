@@ -6,16 +6,13 @@ broken; a finding about a module of which something is broken waits as well.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
+from hpplan.diagnostics import Diagnostic, Path, Place
 from hpplan.plan.codes import MALFORMED_PLACEMENT
 from hpplan.plan.model import Plan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hpplan.diagnostics import Diagnostic, Path, Place
-    from hpplan.validation.registry import Check
+from hpplan.validation.registry import Check
 
 
 class Partial(NamedTuple):

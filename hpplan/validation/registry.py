@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 from hpplan.checks import (
     ambiguous_dimension,
@@ -45,12 +46,8 @@ from hpplan.checks import (
     unreduced_output,
     unusable_parallel_dims,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Code, Diagnostic, Place
-    from hpplan.inspection.subject import Subject
+from hpplan.diagnostics import Code, Diagnostic, Place
+from hpplan.inspection.subject import Subject
 
 
 class Check(Protocol):

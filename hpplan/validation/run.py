@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hpplan.checks import foreign_routes, not_normalized
 from hpplan.checks.feature_exchange import check_workload
 from hpplan.checks.not_normalized import NOT_NORMALIZED
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.disk.streams import STDIN_NAME, typed
+from hpplan.documents.reader import Document
 from hpplan.errors import InvalidInput
 from hpplan.inspection.subject import Subject
+from hpplan.models.facts import ModelFacts
 from hpplan.passes.record import content_sha256
 from hpplan.passes.resolution import resolve_rules
 from hpplan.plan.codes import UNRESOLVED_TARGET
@@ -26,25 +29,16 @@ from hpplan.plan.rules import (
     read_rules_of_plan,
     rules_of_plan,
 )
-from hpplan.plan.strategies import BUILT_IN, StrategyTable, installed_strategies, read_strategies
+from hpplan.plan.strategies import BUILT_IN, Strategy, StrategyTable, installed_strategies, read_strategies
 from hpplan.routing.cluster import check_links
+from hpplan.routing.mesh import Mesh
+from hpplan.routing.routes import RoutingTable
 from hpplan.routing.routes_document import load_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
 from hpplan.validation.kinds import take
 from hpplan.validation.partial import Partial, salvage
 from hpplan.validation.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from hpplan.diagnostics import Code, Diagnostic, Place
-    from hpplan.documents.reader import Document
-    from hpplan.models.facts import ModelFacts
-    from hpplan.plan.strategies import Strategy
-    from hpplan.routing.mesh import Mesh
-    from hpplan.routing.routes import RoutingTable
-
 
 CHECKED = ("plan", "rules", "strategies", "workload", "routes", "links")
 """The kinds of documents that are checked, each by a method of a run."""

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from hpplan.errors import UnusableRequest
 from hpplan.wording import plural
 from hpplan.workload.families import FAMILIES, family_named
-from hpplan.workload.families.base import Family
-from hpplan.workload.feature import Feature
+from hpplan.workload.families.base import Family, Kind
+from hpplan.workload.feature import Feature, Span
 from hpplan.workload.mismatch import MismatchError
 from hpplan.workload.placeholders import groups, match, placeholder_runs
-from hpplan.workload.samples import Splitting, items_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from hpplan.workload.families.base import Kind
-    from hpplan.workload.feature import Span
-    from hpplan.workload.samples import SampleItem
+from hpplan.workload.samples import SampleItem, Splitting, items_of
 
 
 class BatchItems(NamedTuple):

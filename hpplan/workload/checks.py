@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.limits import LARGEST_NUMBER
@@ -20,11 +21,7 @@ from hpplan.workload.codes import (
     SPANS_OUT_OF_ORDER,
     UNKNOWN_ITEM,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from hpplan.workload.partial import Broken
+from hpplan.workload.partial import Broken
 
 _Span = tuple[int, int, int, int, int]
 """batch index, first token, end, index of the item, index of the span (-1: the item itself)."""

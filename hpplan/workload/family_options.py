@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from hpplan.errors import UnusableArgument
 from hpplan.nearest import none_of
 from hpplan.workload.families import family_named
+from hpplan.workload.families.base import Family
 from hpplan.workload.shape import DTYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hpplan.workload.families.base import Family
 
 
 def family_with(name: str, given: Mapping[str, Any], settings: Iterable[str]) -> Family:

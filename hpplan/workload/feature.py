@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from hpplan.workload.families.base import Kind, Runs
+from hpplan.workload.families.base import Kind, Runs
 
 Span = tuple[int, int]
 """First token and rows of a run of tokens."""

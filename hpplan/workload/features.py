@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
-from hpplan.diagnostics import Diagnostic
+from hpplan.diagnostics import Code, Diagnostic, Path
+from hpplan.documents.json_text.samples import SampleData
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.workload.families import readers
-from hpplan.workload.families.base import Size
+from hpplan.workload.families.base import Family, GridField, Kind, Runs, Size
 from hpplan.workload.feature import Feature
 from hpplan.workload.sample_codes import MALFORMED_SAMPLE, UNUSABLE_IMAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from hpplan.diagnostics import Code, Path
-    from hpplan.documents.json_text.samples import SampleData
-    from hpplan.workload.families.base import Family, GridField, Kind, Runs
 
 SIZE_FIELDS: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
     ("image", "images", ("width", "height")),

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic
 from hpplan.wording import plural
-from hpplan.workload.micro_batch import MicroBatch, Rows
+from hpplan.workload.micro_batch import MicroBatch, Rows, WorkloadSettings
 from hpplan.workload.sample_codes import SAMPLE_TOO_LONG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hpplan.workload.micro_batch import WorkloadSettings
-    from hpplan.workload.samples import Sample
+from hpplan.workload.samples import Sample
 
 OPEN_PACKS = 64
 """Packs that still take samples: first-fit looks at no more, so that a long file streams."""

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hpplan.diagnostics import Place
-from hpplan.workload.workload import Batch, Item, workload_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hpplan.workload.families.base import Kind
-    from hpplan.workload.samples import Sample
-    from hpplan.workload.workload import Workload
-
+from hpplan.workload.families.base import Kind
+from hpplan.workload.samples import Sample
+from hpplan.workload.workload import Batch, Item, Workload, workload_of
 
 _MADE = Place("workload")
 """Of a workload that stands in no document yet."""

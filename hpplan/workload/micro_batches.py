@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.schema_reference import SCHEMA_FIELD
@@ -17,12 +18,7 @@ from hpplan.workload.codes import (
     UNKNOWN_WORKLOAD_FIELD,
 )
 from hpplan.workload.shape import WORKLOAD
-from hpplan.workload.workload import load_workload, read_workload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hpplan.workload.workload import Reading, Workload
+from hpplan.workload.workload import Reading, Workload, load_workload, read_workload
 
 _NOWHERE = Place("workloads")
 """Where findings are about data that no document has."""

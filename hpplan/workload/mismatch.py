@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hpplan.workload.feature import Feature, Span
+from hpplan.workload.feature import Feature, Span
 
 
 class MismatchError(Exception):

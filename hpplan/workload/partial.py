@@ -6,15 +6,12 @@ checked without broken ones, and what a mesh needs without broken fields.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from hpplan.diagnostics import Diagnostic, Place
 from hpplan.workload.shape import SEQUENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from hpplan.diagnostics import Diagnostic, Place
 
 
 @dataclass

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from hpplan.workload.families.base import Family, Kind
+from hpplan.workload.feature import Feature, Span
 from hpplan.workload.mismatch import MismatchError, left_over
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hpplan.workload.families.base import Family, Kind
-    from hpplan.workload.feature import Feature, Span
 
 
 def placeholder_runs(tokens: Sequence[int], placeholder: int) -> list[Span]:

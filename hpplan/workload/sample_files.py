@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.disk.folder import SAMPLES, files_in, named
 from hpplan.documents.disk.streams import document_name
 from hpplan.documents.json_text.samples import read_samples
 from hpplan.errors import Failures, InvalidInput, UnusableRequest
+from hpplan.workload.families.base import Family
 from hpplan.workload.sample_codes import NO_SAMPLES
-from hpplan.workload.samples import read_sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from hpplan.workload.families.base import Family
-    from hpplan.workload.samples import Sample, Splitting
+from hpplan.workload.samples import Sample, Splitting, read_sample
 
 
 class SampleFiles:

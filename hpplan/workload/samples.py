@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from hpplan.diagnostics import Place
+from hpplan.documents.json_text.samples import SampleData
 from hpplan.documents.limits import LARGEST_NUMBER
 from hpplan.errors import InvalidInput
 from hpplan.wording import plural
-from hpplan.workload.features import Findings, features_of
+from hpplan.workload.families.base import Family, Kind, Size
+from hpplan.workload.feature import Feature, Span
+from hpplan.workload.features import Findings, Sized, features_of
 from hpplan.workload.mismatch import MismatchError
 from hpplan.workload.placeholders import (
     groups,
@@ -18,15 +23,6 @@ from hpplan.workload.placeholders import (
     split_text,
 )
 from hpplan.workload.sample_codes import PLACEHOLDERS_DO_NOT_MATCH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hpplan.diagnostics import Place
-    from hpplan.documents.json_text.samples import SampleData
-    from hpplan.workload.families.base import Family, Kind, Size
-    from hpplan.workload.feature import Feature, Span
-    from hpplan.workload.features import Sized
 
 
 class SampleItem(NamedTuple):

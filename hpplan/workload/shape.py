@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hpplan.diagnostics import Diagnostic
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.shapes.findings import Checker, Codes, ignored, one_of_names
 from hpplan.shapes.shape import (
     FLAG,
@@ -34,11 +35,8 @@ from hpplan.workload.codes import (
 from hpplan.workload.layouts import LAYOUTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pydantic_core.core_schema import CoreSchema
 
-    from hpplan.diagnostics import Code, Place
 
 OUTPUTS = ("leader", "sharded")
 """Where the rows of a bucket are after encoding."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hpplan.diagnostics import Diagnostic, Place, by_level
 from hpplan.errors import InvalidInput
@@ -20,10 +21,6 @@ from hpplan.workload.shape import (
     SEQUENCE,
     check_workload_shape,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 _NOWHERE = Place("workload")
 """Where findings are about data that no document has."""

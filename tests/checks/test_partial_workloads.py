@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from random import Random  # noqa: TC003 - hypothesis draws one
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest

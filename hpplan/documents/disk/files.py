@@ -8,8 +8,9 @@ import contextlib
 import io
 import os
 import stat
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from hpplan.documents.disk.attributes import keep_attributes
 from hpplan.documents.disk.descriptors import descriptor_of, write_all
@@ -19,9 +20,6 @@ from hpplan.errors import UnusableRequest
 from hpplan.signals import Postponed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import BinaryIO
-
     Note = Callable[[str], object]
 
 _PIECE = 1 << 20

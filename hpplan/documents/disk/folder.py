@@ -6,15 +6,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from glob import glob
-from typing import TYPE_CHECKING
 
 from hpplan.documents.disk.streams import STDIN, unreadable
 from hpplan.documents.natural import natural_key
 from hpplan.errors import UnusableRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 DOCUMENTS = (".yaml", ".yml", ".json")
 """How the names of documents end."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from hpplan.documents.disk.descriptors import descriptor_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def is_standard_input(path: str | None) -> bool:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import BinaryIO, Final
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import NOT_UTF8
 from hpplan.documents.limits import MAX_BYTES
 from hpplan.documents.source import BOM, Source
 from hpplan.errors import InvalidInput, UnusableRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
 
 STDIN: Final = "-"
 """The path that stands for standard input."""

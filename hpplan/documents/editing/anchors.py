@@ -6,14 +6,11 @@ import json
 from bisect import bisect_left
 from collections import Counter
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from hpplan.documents.editing.nodes import ABSENT, ALIAS, MERGED
+from hpplan.documents.editing.nodes import ABSENT, ALIAS, MERGED, Node
 from hpplan.documents.editing.page import RefusedError
-
-if TYPE_CHECKING:
-    from hpplan.documents.editing.nodes import Node
-    from hpplan.documents.scalars import Data
+from hpplan.documents.scalars import Data
 
 GONE: Final[Data] = object()
 """What an alias stands for whose anchor is gone."""

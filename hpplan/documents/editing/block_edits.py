@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from hpplan.documents.editing.page import RefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Path
-    from hpplan.documents.editing.nodes import Member, Node
-    from hpplan.documents.editing.page import Edit, Page
+from hpplan.diagnostics import Path
+from hpplan.documents.editing.nodes import Member, Node
+from hpplan.documents.editing.page import Edit, Page, RefusedError
 
 _BLANK_OR_COMMENT = re.compile(r"([ \t]*)(#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|\r|\n)")
 _COLON = re.compile(r"[ \t\r\n]*:")

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from hpplan.diagnostics import Path
 from hpplan.documents.collector import collector_paused
-from hpplan.documents.editing.anchors import GONE, Anchors, same
+from hpplan.documents.editing.anchors import GONE, Anchors, Copy, same
 from hpplan.documents.editing.block_edits import block_edits, replaced_lines
 from hpplan.documents.editing.flow_edits import flow_edits
 from hpplan.documents.editing.json_nodes import JsonNodes
-from hpplan.documents.editing.nodes import ALIAS, MERGED
-from hpplan.documents.editing.page import Page, RefusedError
+from hpplan.documents.editing.nodes import ALIAS, MERGED, Member, Node
+from hpplan.documents.editing.page import Edit, Page, RefusedError
 from hpplan.documents.editing.yaml_nodes import YamlNodes
 from hpplan.documents.reader import parse_document
-from hpplan.documents.source import BOM
+from hpplan.documents.scalars import Data
+from hpplan.documents.source import BOM, Source
 from hpplan.documents.spelling import unwritable
 from hpplan.documents.tokens import SEQUENCE
+from hpplan.documents.writer import KeyOrder
 from hpplan.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from hpplan.diagnostics import Path
-    from hpplan.documents.editing.anchors import Copy
-    from hpplan.documents.editing.nodes import Member, Node
-    from hpplan.documents.editing.page import Edit
-    from hpplan.documents.scalars import Data
-    from hpplan.documents.source import Source
-    from hpplan.documents.writer import KeyOrder
 
 
 class Edited(NamedTuple):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from hpplan.documents.editing.page import RefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Path
-    from hpplan.documents.editing.nodes import Node
-    from hpplan.documents.editing.page import Edit, Page
+from hpplan.diagnostics import Path
+from hpplan.documents.editing.nodes import Node
+from hpplan.documents.editing.page import Edit, Page, RefusedError
 
 
 class _Span(NamedTuple):

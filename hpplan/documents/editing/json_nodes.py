@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]  # the stubs lack it
-from typing import TYPE_CHECKING
 
 from hpplan.documents.editing.nodes import ABSENT, Member, Node
 from hpplan.documents.json_text.tokens import end_of_node
+from hpplan.documents.scalars import Data
 from hpplan.documents.tokens import MAPPING, SCALAR, SEQUENCE
-
-if TYPE_CHECKING:
-    from hpplan.documents.scalars import Data
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from hpplan.documents.scalars import Data
+from hpplan.documents.scalars import Data
 
 ABSENT: Final[Any] = object()
 """The data of what is not there."""

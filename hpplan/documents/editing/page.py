@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from hpplan.documents.writer import CanonicalMembers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hpplan.diagnostics import Path
-    from hpplan.documents.editing.nodes import Node
-    from hpplan.documents.scalars import Data
-    from hpplan.documents.source import Source
-    from hpplan.documents.writer import KeyOrder
+from hpplan.diagnostics import Path
+from hpplan.documents.editing.nodes import Node
+from hpplan.documents.scalars import Data
+from hpplan.documents.source import Source
+from hpplan.documents.writer import CanonicalMembers, KeyOrder
 
 Edit = tuple[int, int, str]
 """A range of the text, and what takes its place."""

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent
 
 from hpplan.documents.editing.nodes import ABSENT, ALIAS, MERGED, Member, Node
-from hpplan.documents.scalars import PlainScalars
+from hpplan.documents.scalars import Data, PlainScalars
 from hpplan.documents.tokens import MAPPING, SCALAR, SEQUENCE
-from hpplan.documents.yaml_text.parser import open_parser
+from hpplan.documents.yaml_text.parser import Event, open_parser
 from hpplan.documents.yaml_text.tags import tagged_scalar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hpplan.documents.scalars import Data
-    from hpplan.documents.yaml_text.parser import Event
 
 _BLANK = frozenset(" \t\r\n\x85\u2028\u2029")
 _PROPERTIES = re.compile(r"[&!]\S*(?:[ \t]+[&!]\S*)*")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hpplan.diagnostics import Diagnostic, Place
+from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.documents.codes import (
     JSON_SYNTAX,
     NON_FINITE_NUMBER,
@@ -17,14 +18,11 @@ from hpplan.documents.codes import (
 )
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.limits import MAX_DEPTH
+from hpplan.documents.source import Source
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hpplan.diagnostics import Code
     from hpplan.documents.scalars import Data
-    from hpplan.documents.source import Source
 
 _SURROGATE_ESCAPE = r"\\u[dD][89a-fA-F]"
 _SURROGATE = "[\ud800-\udfff]"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
-from hpplan.diagnostics import Diagnostic, Place
+from hpplan.diagnostics import Diagnostic, Path, Place, Position
 from hpplan.documents.codes import NOT_A_MAPPING
 from hpplan.documents.disk.streams import (
     UTF16_MARKS,
@@ -23,12 +24,6 @@ from hpplan.documents.json_text.tokens import end_of_node
 from hpplan.documents.limits import MAX_SAMPLE
 from hpplan.documents.source import Source
 from hpplan.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import BinaryIO
-
-    from hpplan.diagnostics import Path, Position
 
 _BOM = b"\xef\xbb\xbf"
 _SPACE = re.compile(r"[ \t\r\n]*")

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import re
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]  # the stubs lack it
-from typing import TYPE_CHECKING
 
-from hpplan.documents.tokens import CLOSE, MAPPING, SCALAR, SEQUENCE
-
-if TYPE_CHECKING:
-    from hpplan.documents.tokens import Tokens
+from hpplan.documents.tokens import CLOSE, MAPPING, SCALAR, SEQUENCE, Tokens
 
 # The standard library's scanner finds the end of a node faster than anything here could. What it
 # builds on the way is not used, so that numbers of any size stay text.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,23 +18,18 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from hpplan.diagnostics import Code, Diagnostic, Place
+from hpplan.diagnostics import Code, Diagnostic, Path, Place
 from hpplan.documents import codes
 from hpplan.documents.collector import collector_paused
 from hpplan.documents.limits import MAX_COPIED, MAX_COPIES, MAX_DEPTH, MAX_NODES, NUMBERED
 from hpplan.documents.scalars import Data, PlainScalars
+from hpplan.documents.source import Source
 from hpplan.documents.yaml_text.faults import check_printable, gave_up_on_depth, syntax_failure
 from hpplan.documents.yaml_text.parser import Event, open_parser
-from hpplan.documents.yaml_text.tags import TOO_LARGE, collection_problem, tagged_scalar
+from hpplan.documents.yaml_text.tags import TOO_LARGE, Problem, collection_problem, tagged_scalar
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from hpplan.diagnostics import Path
-    from hpplan.documents.source import Source
-    from hpplan.documents.yaml_text.tags import Problem
-
     Loops = tuple[Callable[[Event, int, bool], dict[str, Data]], Callable[[Event, int], list[Data]]]
 
 Key = Any

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.codes import UNPRINTABLE_CHARACTER, YAML_SYNTAX
+from hpplan.documents.source import Source
 from hpplan.errors import InvalidInput
 
 if TYPE_CHECKING:
     from yaml.error import YAMLError
 
-    from hpplan.documents.source import Source
 
 _UNPRINTABLE = (
     "[^\\x09\\x0a\\x0d\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hpplan.diagnostics import Code
 from hpplan.documents.codes import NUMBER_TOO_LARGE, UNKNOWN_TAG, WRONG_TAG
-from hpplan.documents.scalars import NumberTooLargeError, resolve
-
-if TYPE_CHECKING:
-    from hpplan.documents.scalars import Scalar
+from hpplan.documents.scalars import NumberTooLargeError, Scalar, resolve
 
 Problem = tuple[Code, str, str]
 """Code, message and hint."""

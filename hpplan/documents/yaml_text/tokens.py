@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from yaml.error import YAMLError
 from yaml.events import (
     AliasEvent,
@@ -17,12 +15,8 @@ from yaml.events import (
 )
 
 from hpplan.documents.scalars import PlainScalars
-from hpplan.documents.tokens import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE
-from hpplan.documents.yaml_text.parser import open_parser
-
-if TYPE_CHECKING:
-    from hpplan.documents.tokens import Token, Tokens
-    from hpplan.documents.yaml_text.parser import Event
+from hpplan.documents.tokens import CLOSE, MAPPING, MERGE, SCALAR, SEQUENCE, Token, Tokens
+from hpplan.documents.yaml_text.parser import Event, open_parser
 
 _OPENINGS = {MappingStartEvent: MAPPING, SequenceStartEvent: SEQUENCE}
 _CLOSINGS = (MappingEndEvent, SequenceEndEvent)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
+from hpplan.workload.families.base import Family, Kind
 from hpplan.workload.families.custom import Custom
 from hpplan.workload.families.internvl import InternVL
 from hpplan.workload.families.kimi_k25 import KimiK25
@@ -13,11 +14,6 @@ from hpplan.workload.families.llava_next import LlavaNext
 from hpplan.workload.families.qwen2_5_vl import Qwen25VL
 from hpplan.workload.families.qwen2_vl import Qwen2VL
 from hpplan.workload.families.qwen3_vl import Qwen3VL
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hpplan.workload.families.base import Family, Kind
 
 FAMILIES: tuple[type[Family], ...] = (
     Qwen2VL,

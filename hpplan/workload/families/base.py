@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from hpplan.documents.limits import LARGEST_NUMBER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Kind = Literal["image", "video"]
 """What an item is; a family may have one placeholder token for each, or the same for both."""

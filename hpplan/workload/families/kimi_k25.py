@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hpplan.workload.families.base import (
     THW,
@@ -16,9 +17,6 @@ from hpplan.workload.families.base import (
     merged_rows,
     temporal_steps,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)

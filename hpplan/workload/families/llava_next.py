@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hpplan.workload.families.base import Family, GridField, Kind, Runs, Size
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _PINPOINT = re.compile("([1-9][0-9]{0,8})x([1-9][0-9]{0,8})")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hpplan.workload.families.base import (
     THW,
@@ -16,9 +17,6 @@ from hpplan.workload.families.base import (
     temporal_steps,
 )
 from hpplan.workload.families.resize import smart_resize
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hpplan.wording import plural
 from hpplan.workload.families.base import Kind, Runs, Size, frame_time, merged_rows
 from hpplan.workload.families.qwen2_vl import Qwen2VL
 from hpplan.workload.families.resize import smart_resize
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
