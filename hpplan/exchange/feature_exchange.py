@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,7 +34,7 @@ from hpplan.workload.shape import DTYPES
 from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 
     from hpplan.exchange.lockstep import Step
     from hpplan.exchange.payloads import Signature
@@ -162,6 +162,45 @@ class FeatureExchange:
         one takes far longer than planning. A rank whose items are wrong fails
         all ranks, and raises InvalidInput or UnusableRequest itself.
         """
+        return cls.plan_ahead(
+            items,
+            mesh,
+            sequence,
+            group,
+            buckets=buckets,
+            encoder_cp_size=encoder_cp_size,
+            encoder_output=encoder_output,
+            granularity=granularity,
+            assign=assign,
+            cost=cost,
+            load_factor=load_factor,
+            replica_grad=replica_grad,
+            timeout=timeout,
+        ).wait()
+
+    @classmethod
+    def plan_ahead(
+        cls,
+        items: Sequence[Mapping[str, Any]],
+        mesh: Mesh | str | None,
+        sequence: Mapping[str, Any],
+        group: ExchangeGroup | dist.ProcessGroup | None = None,
+        *,
+        buckets: Sequence[Sequence[int]] | None = None,
+        encoder_cp_size: int = 1,
+        encoder_output: Literal["leader", "sharded"] = "leader",
+        granularity: Literal["record", "row"] = "record",
+        assign: str = DEFAULT_POLICY,
+        cost: Cost = "rows",
+        load_factor: float = LOAD_FACTOR,
+        replica_grad: ReplicaGrad = "mean",
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> Pending[FeatureExchange]:
+        """Begin to plan the next micro-batch, and return at once; `wait()` hands over what `plan` returns.
+
+        The items of a pool travel meanwhile. Every rank of the group calls this,
+        and what else goes over the group, in the same order.
+        """
         if mesh is None:
             mesh = group.mesh if isinstance(group, ExchangeGroup) else None
             if mesh is None:
@@ -171,21 +210,30 @@ class FeatureExchange:
         if made.mesh is not None:
             mesh = mesh.pooled(made.mesh.pool)
         made.check_mesh(mesh)
-        try:
+        with _refusing(made):
             data = workload_data(items, sequence, buckets, encoder_cp_size)
             data["encoder_output"] = encoder_output
-            if mesh.pool > 1:
-                data = pooled_data(made.gathered(data, "gathering their items"), mesh, dist.get_rank())
-            workload = load_workload(data, Place("items"))
-            planned = plan_rank_exchange(
-                mesh, workload, dist.get_rank(), granularity, assign, cost=cost, load_factor=load_factor
+            gathering = made.gathering(data, "gathering their items") if mesh.pool > 1 else None
+
+        def hand_over() -> FeatureExchange:
+            with _refusing(made):
+                said = data if gathering is None else pooled_data(gathering.wait(), mesh, dist.get_rank())
+                workload = load_workload(said, Place("items"))
+                planned = plan_rank_exchange(
+                    mesh,
+                    workload,
+                    dist.get_rank(),
+                    granularity,
+                    assign,
+                    cost=cost,
+                    load_factor=load_factor,
+                )
+            table = partial(
+                plan_routes, mesh, workload, granularity, assign, cost=cost, load_factor=load_factor
             )
-        except HpplanError as error:
-            with suppress(PeersFailed):
-                made.ledger.refuse(f"cannot plan its micro-batch: {error}")
-            raise
-        table = partial(plan_routes, mesh, workload, granularity, assign, cost=cost, load_factor=load_factor)
-        return cls._of(planned, table, made, replica_grad)
+            return cls._of(planned, table, made, replica_grad)
+
+        return Pending(hand_over)
 
     @classmethod
     def _of(
@@ -485,6 +533,17 @@ class FeatureExchange:
             devices = " or ".join(self.group.device_types)
             return f"the features are on {first.device}, and the process group exchanges on {devices}"
         return None
+
+
+@contextmanager
+def _refusing(group: ExchangeGroup) -> Iterator[None]:
+    """Fail all ranks of the group where this one's micro-batch cannot be planned."""
+    try:
+        yield
+    except HpplanError as error:
+        with suppress(PeersFailed):
+            group.ledger.refuse(f"cannot plan its micro-batch: {error}")
+        raise
 
 
 def _group(group: ExchangeGroup | dist.ProcessGroup | None, mesh: Mesh, timeout: float) -> ExchangeGroup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import weakref
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -18,6 +19,7 @@ from hpplan.errors import UnusableRequest
 from hpplan.exchange.device_mesh import mesh_of
 from hpplan.exchange.lockstep import Lockstep
 from hpplan.exchange.memory import Memory
+from hpplan.exchange.running import Pending
 from hpplan.exchange.transport import Transport
 from hpplan.routing.mesh import Mesh, parse_mesh
 from hpplan.version import __version__
@@ -182,14 +184,22 @@ class ExchangeGroup:
         """Return what each rank of the group says, in the order of the group; every rank calls this.
 
         `doing` is what for, for messages. Small things only. Raises PeersFailed
-        where a rank is lost meanwhile.
+        where a rank is lost meanwhile, or does something else.
         """
-        self.lockstep.settle()
-        said: list[T | None] = [None] * len(self.order)
-        gather = partial(dist.all_gather_object, said, mine, group=self.notes_group)
-        self.ledger.in_time(on_device(gather), doing)
-        by_rank = dict(zip(self.global_ranks, cast("list[T]", said), strict=True))
-        return [by_rank[rank] for rank in self.order]
+        return self.gathering(mine, doing).wait()
+
+    def gathering(self, mine: T, doing: str) -> Pending[list[T]]:
+        """Begin what `gathered` does, and return at once; to wait for it hands it over."""
+        running = self.lockstep.begin(self.lockstep.gathering(pickle.dumps(mine), doing))
+
+        def hand_over() -> list[T]:
+            self.ledger.require_whole()
+            told = self.lockstep.finish(running)
+            said = dict(zip(self.global_ranks, told, strict=True))
+            # Other ranks of the same job say this, as in torch's gathering of objects.
+            return [cast("T", pickle.loads(said[rank])) for rank in self.order]  # noqa: S301 - as above
+
+        return Pending(hand_over)
 
     @cached_property
     def order(self) -> tuple[int, ...]:

@@ -37,7 +37,7 @@ class Letters:
 
     def __init__(self, group: dist.ProcessGroup, transport: Transport) -> None:
         """Send letters between the CPUs of a group's ranks."""
-        self._group = group
+        self.group = group
         self._transport = transport
         self.rank = dist.get_rank(group)
         ranks = range(dist.get_world_size(group))
@@ -80,7 +80,7 @@ class Letters:
                 splits[rank] += leaving[rank].numel()
         sent = torch.cat(pieces)
         collective: partial[dist.Work] = partial(
-            dist.all_to_all_single, self._arrived, sent, self._splits, splits, group=self._group
+            dist.all_to_all_single, self._arrived, sent, self._splits, splits, group=self.group
         )
         yield from self._transport.issue([collective], sent.device, doing)
 
@@ -89,6 +89,15 @@ class Letters:
         notes = [self._box[start : start + size] for start in self._starts]
         notes.insert(self.rank, bytes(self._note[:size]))
         return notes
+
+    def words(self, own: bytes, sizes: Sequence[int]) -> list[bytes]:
+        """Return the bytes behind all notes, by rank, of so many each."""
+        found = [
+            self._box[start + NOTE_BYTES : start + NOTE_BYTES + sizes[rank]]
+            for rank, start in zip(self._others, self._starts, strict=True)
+        ]
+        found.insert(self.rank, own)
+        return found
 
     def rows(self, own: torch.Tensor, sizes: Sequence[int]) -> list[torch.Tensor]:
         """Return the bytes of rows that came with the last letters, by rank; they last until the next."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import struct
 from enum import IntEnum
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import torch
 import torch.distributed as dist
+from torch.nn import functional
 
 from hpplan.exchange.letters import NOTE_BYTES, Letters
 from hpplan.exchange.payloads import name_of, spelled
@@ -45,10 +47,11 @@ _SHOWN = len("sha256:") + 12
 
 
 class Kind(IntEnum):
-    """What a rank is sending in a step."""
+    """What a rank is sending in a step; words are what it says to all, between calls."""
 
     FEATURES = 1
     GRADIENTS = 2
+    WORDS = 3
 
 
 class Alike:
@@ -93,6 +96,7 @@ class Lockstep:
         self.letters = Letters(notes_group, transport)
         self._ranks = dist.get_process_group_ranks(notes_group)
         self._ledger = ledger
+        self._transport = transport
         self._open: Running[Any] | None = None
         """What has sent its letters, and not looked at those of the others."""
 
@@ -117,6 +121,32 @@ class Lockstep:
         if self._open is running:
             self.settle()
         return running.finish()
+
+    def gathering(self, mine: bytes, doing: str) -> Generator[None, None, list[bytes]]:
+        """Tell all ranks something; make what each of them told, by rank."""
+        self._ledger.require_whole()
+        self.settle()
+        ranks = len(self._ranks)
+        if ranks == 1:
+            return [mine]
+        text = json.dumps({"doing": doing, "size": len(mine)}).encode().ljust(NOTE_BYTES - _FORM.size)
+        stamp = sha256(doing.encode()).digest()[:16]
+        note = _FORM.pack(stamp, self.calls, Kind.WORDS, _ANY_DTYPE, 0) + text
+        words = torch.frombuffer(bytearray(mine), dtype=torch.uint8)
+        carried = self.letters.have_room([words] * ranks, [])
+        yield from self.letters.exchange(note, [words] * ranks if carried else None, doing)
+        self.compare()
+        sizes: list[int] = [_read(one).alike["size"] for one in self.letters.notes(NOTE_BYTES)]
+        if self.letters.have_room([words.new_empty(max(sizes))] * ranks, []):
+            return self.letters.words(mine, sizes)
+        box = bytearray(ranks * max(sizes))
+        slots = torch.frombuffer(box, dtype=torch.uint8).view(ranks, -1)
+        padded = functional.pad(words, (0, max(sizes) - len(mine)))
+        collective: partial[dist.Work] = partial(
+            dist.all_gather, list(slots.unbind()), padded, group=self.letters.group
+        )
+        yield from self._transport.issue([collective], padded.device, doing)
+        return [bytes(box[at * max(sizes) :][:size]) for at, size in enumerate(sizes)]
 
     def call(self, alike: Alike, *, wants_grad: bool) -> Step:
         """Return the first step of this rank's next call."""
@@ -210,6 +240,8 @@ class _Said(NamedTuple):
 
     @property
     def doing(self) -> str:
+        if self.kind is Kind.WORDS:
+            return f"is {self.alike['doing']}"
         what = "features" if self.kind is Kind.FEATURES else "gradients"
         return f"is sending {what} of its call {self.call}"
 
@@ -221,7 +253,7 @@ def _read(note: bytes) -> _Said:
 
 def _difference(ranks: Sequence[int], said: Sequence[_Said]) -> str:
     """Return what is wrong where ranks take different steps, naming the odd one."""
-    if (found := odd_one([(one.kind, one.call) for one in said])) is not None:
+    if (found := odd_one([(one.kind, one.call, one.doing) for one in said])) is not None:
         odd, usual = found
         steps = f"rank {ranks[odd]} {said[odd].doing}, and rank {ranks[usual]} {said[usual].doing}"
         return f"{steps}; {_ORDER}"

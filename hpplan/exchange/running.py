@@ -26,6 +26,8 @@ class Running(Generic[T]):
 
     def go_on(self) -> None:
         """Wait for what was issued, and issue what comes next, if anything does."""
+        if self._made:
+            return
         with torch.no_grad():
             try:
                 next(self._steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -145,3 +145,56 @@ def _heard(call: Callable[[], object]) -> list[str]:
     except PeersFailed as failure:
         return [str(failure)]
     return []
+
+
+def _pool_items(rank: int, step: int, heavy: int = 0) -> list[dict[str, Any]]:
+    return [
+        {
+            "item_id": number,
+            "batch_index": number % 2,
+            "decoder_token_start": 5 * (number // 2),
+            "output_rows": 1 + (rank + step + number) % 4,
+            "sample": "s" * heavy,
+        }
+        for number in range((rank + step) % 3)
+    ]
+
+
+def planned_ahead(rank: int) -> list[bool]:
+    """Return whether steps planned during the one before are as if planned at once, with few words and many."""
+    group = ExchangeGroup.from_mesh("dp=2", pool="all", timeout=30)
+    same = []
+    for heavy in (0, 1_500_000):
+        ahead = FeatureExchange.plan_ahead(_pool_items(rank, 0, heavy), None, {"length": LENGTH}, group)
+        for step in range(3):
+            exchange = ahead.wait()
+            ahead = FeatureExchange.plan_ahead(
+                _pool_items(rank, step + 1, heavy), None, {"length": LENGTH}, group
+            )
+            features = _features(exchange, rank, step, NARROW)
+            received = exchange(features)
+            received.merge_into(torch.zeros(2, LENGTH, NARROW, dtype=torch.float64)).sum().backward()
+            at_once = FeatureExchange.plan(_pool_items(rank, step, heavy), None, {"length": LENGTH}, group)
+            same += [at_once.digest == exchange.digest, at_once.route == exchange.route]
+    return same
+
+
+def ahead_at_once(rank: int) -> float:
+    """Return how long rank 0 takes to plan ahead what rank 1 plans a second later."""
+    group = ExchangeGroup.from_mesh("dp=2", pool="all", timeout=30)
+    if rank == 1:
+        time.sleep(1)
+    begun = time.monotonic()
+    pending = FeatureExchange.plan_ahead(_pool_items(rank, 1), None, {"length": LENGTH}, group)
+    took = time.monotonic() - begun
+    pending.wait()
+    return took
+
+
+def plans_while_others_exchange(rank: int) -> list[str]:
+    """Have rank 1 plan a micro-batch where rank 0 sends features."""
+    group = ExchangeGroup.from_mesh("dp=2", pool="all", timeout=30)
+    exchange = FeatureExchange.plan(_pool_items(rank, 1), None, {"length": LENGTH}, group)
+    if rank == 0:
+        return _heard(partial(exchange, _features(exchange, rank, 0, NARROW)))
+    return _heard(partial(FeatureExchange.plan, _pool_items(rank, 2), None, {"length": LENGTH}, group))

@@ -46,3 +46,23 @@ def test_a_fault_meanwhile_is_told_at_each_wait(deed: str, said: str) -> None:
     assert not first.error
     assert first.value
     assert all(said in one for one in first.value)
+
+
+@pytest.mark.slow
+def test_a_plan_made_ahead_equals_one_made_at_once() -> None:
+    """The next step's items go where this step's belong, or are cut where they are many."""
+    assert run_ranks(2, started_runs.planned_ahead) == [[True] * 12] * 2
+
+
+@pytest.mark.slow
+def test_planning_ahead_waits_for_nobody() -> None:
+    """A rank that is ahead waits for the slowest one's batch in each step."""
+    assert run_ranks(2, started_runs.ahead_at_once)[0] < 0.5
+
+
+@pytest.mark.slow
+def test_a_rank_that_plans_where_others_exchange_is_named() -> None:
+    """Items arrive in the place of features, and nobody knows why the job hangs."""
+    said = "rank 1 is gathering their items, and rank 0 is sending features of its call 1"
+    for (heard,) in run_ranks(2, started_runs.plans_while_others_exchange):
+        assert said in heard
