@@ -161,7 +161,7 @@ def _pool_items(rank: int, step: int, heavy: int = 0) -> list[dict[str, Any]]:
 
 
 def planned_ahead(rank: int) -> list[bool]:
-    """Return whether steps planned during the one before are as if planned at once, with few words and many."""
+    """Return whether steps planned during the one before are as if planned at once, with many words too."""
     group = ExchangeGroup.from_mesh("dp=2", pool="all", timeout=30)
     same = []
     for heavy in (0, 1_500_000):
