@@ -44,9 +44,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     nearest = NearestFqn(fqn for fqn in classes if fqn not in plan.param_plan)
     for fqn in subject.boundaries:
         if fqn not in classes:
+            message = f"'{fqn}' is a boundary and has no class in `boundary_classes`"
             yield Diagnostic(
-                BOUNDARY_WITHOUT_CLASS,
-                f"'{fqn}' is a boundary and has no class in `boundary_classes`",
-                plan.place.key("param_plan", fqn),
-                hint=nearest.hint(fqn),
+                BOUNDARY_WITHOUT_CLASS, message, plan.place.key("param_plan", fqn), hint=nearest.hint(fqn)
             )

@@ -50,9 +50,5 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         keys = (
             ("boundary_classes", fqns.first) if kept else ("normalization", "stripped", fqns.first, "class")
         )
-        yield Diagnostic(
-            CLASS_DIFFERS_FROM_MODEL,
-            f"{fqns.names} {'is' if fqns.many == 1 else 'are'} {real} in the model, not {declared}",
-            plan.place.at(*keys),
-            hint=f"write {real}",
-        )
+        message = f"{fqns.names} {'is' if fqns.many == 1 else 'are'} {real} in the model, not {declared}"
+        yield Diagnostic(CLASS_DIFFERS_FROM_MODEL, message, plan.place.at(*keys), hint=f"write {real}")

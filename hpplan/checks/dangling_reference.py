@@ -143,9 +143,5 @@ def _pair(pair: str | list[str] | dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _dangling(field: str, name: str, place: Place, known: _Known) -> Diagnostic:
-    return Diagnostic(
-        DANGLING_REFERENCE,
-        f"`{field}` names '{name}', which is neither a module nor a parameter of the plan",
-        place,
-        hint=known.nearest.hint(name),
-    )
+    message = f"`{field}` names '{name}', which is neither a module nor a parameter of the plan"
+    return Diagnostic(DANGLING_REFERENCE, message, place, hint=known.nearest.hint(name))

@@ -83,9 +83,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _finding(what: str, target: str, place: Place) -> Diagnostic:
+    hint = f"give the rules with --rules, or write one with `local_compute_fn: {target}`"
     return Diagnostic(
-        EXPERTS_WITHOUT_RULE,
-        f"ep_size is above 1, a strategy is known for {what}",
-        place,
-        hint=f"give the rules with --rules, or write one with `local_compute_fn: {target}`",
+        EXPERTS_WITHOUT_RULE, f"ep_size is above 1, a strategy is known for {what}", place, hint=hint
     )

@@ -55,11 +55,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         here = place.at("stripped", fqn)
         yield from _back(plan, fqn, place)
         if fqn not in plan.param_plan and fqn not in plan.boundary_classes:
+            message = f"'{fqn}' is recorded as stripped, and the plan has no entry for it"
             yield Diagnostic(
-                NORMALIZATION_DISAGREES,
-                f"'{fqn}' is recorded as stripped, and the plan has no entry for it",
-                place.key("stripped", fqn),
-                hint=nearest.hint(fqn),
+                NORMALIZATION_DISAGREES, message, place.key("stripped", fqn), hint=nearest.hint(fqn)
             )
         yield from _empty(record, here)
         if record["pass"]:
@@ -93,9 +91,5 @@ def _pass(name: str, place: Place) -> Iterator[Diagnostic]:
     known = [step.name for step in PASSES]
     if name not in known:
         near = nearest_name(name, known)
-        yield Diagnostic(
-            NORMALIZATION_DISAGREES,
-            f"'{name}' is no pass",
-            place,
-            hint=f"did you mean '{near}'?" if near else f"the passes are {', '.join(known)}",
-        )
+        hint = f"did you mean '{near}'?" if near else f"the passes are {', '.join(known)}"
+        yield Diagnostic(NORMALIZATION_DISAGREES, f"'{name}' is no pass", place, hint=hint)

@@ -81,12 +81,10 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             yield Diagnostic(UNCHECKED_OUTPUT, f"the file '{name}' is not looked at: {unchecked}", place)
             continue
         if digest is not None and digest != recorded:
-            yield Diagnostic(
-                OUTPUT_CHANGED,
-                f"the file '{name}' has the sha256 {digest[:12]}…, and the plan recorded {recorded[:12]}…",
-                place,
-                hint="generate it again from this plan",
+            message = (
+                f"the file '{name}' has the sha256 {digest[:12]}…, and the plan recorded {recorded[:12]}…"
             )
+            yield Diagnostic(OUTPUT_CHANGED, message, place, hint="generate it again from this plan")
 
 
 def _recorded(outputs: Any, place: Place) -> Iterator[tuple[str, str, Place]]:  # noqa: ANN401 - any mapping is allowed here

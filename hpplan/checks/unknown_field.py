@@ -104,9 +104,7 @@ def _below(data: object, known: tuple[str, ...], place: Place, owner: str) -> It
 
 def _unknown(name: str, known: tuple[str, ...], place: Place, owner: str) -> Diagnostic:
     near = nearest_name(name, known)
+    message = f"{owner} has no field `{name}`"
     return Diagnostic(
-        UNKNOWN_FIELD,
-        f"{owner} has no field `{name}`",
-        place.key(name),
-        hint=f"did you mean `{near}`?" if near else None,
+        UNKNOWN_FIELD, message, place.key(name), hint=f"did you mean `{near}`?" if near else None
     )

@@ -50,9 +50,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             if fqn not in modules:
                 names.setdefault(fqn, field)
     for field, fqns in alike(names.items()):
+        message = f"{subject.model.model_class} has no module {fqns.names}"
         yield Diagnostic(
-            UNKNOWN_MODULE,
-            f"{subject.model.model_class} has no module {fqns.names}",
-            plan.place.key(field, fqns.first),
-            hint=nearest.hint(fqns.first),
+            UNKNOWN_MODULE, message, plan.place.key(field, fqns.first), hint=nearest.hint(fqns.first)
         )

@@ -61,12 +61,10 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         for index, pattern in enumerate(strategy.strip_boundary_subpatterns):
             matches = matcher(pattern)
             if not any(matches(suffix) for suffix in suffixes):
-                yield Diagnostic(
-                    UNMATCHED_STRIP_PATTERN,
-                    f"the strip pattern '{pattern}' matches no entry below a target of '{strategy.target}'",
-                    place.at(index),
-                    hint=_known(suffixes),
+                message = (
+                    f"the strip pattern '{pattern}' matches no entry below a target of '{strategy.target}'"
                 )
+                yield Diagnostic(UNMATCHED_STRIP_PATTERN, message, place.at(index), hint=_known(suffixes))
 
 
 def _known(suffixes: set[str]) -> str:

@@ -167,11 +167,7 @@ def command(output: Output, /, plans: tuple[str, ...], **options: Any) -> int:  
 
 
 def _normalize(
-    output: Output,
-    documents: NamedDocuments,
-    paths: list[str],
-    asked: _Options,
-    whole: Configuration | None,
+    output: Output, documents: NamedDocuments, paths: list[str], asked: _Options, whole: Configuration | None
 ) -> list[NormalizedFile]:
     """Normalize every plan before anything is written; what is wrong with any goes into the failures."""
     from hpplan.api.documents import document_text

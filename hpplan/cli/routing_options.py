@@ -77,11 +77,7 @@ _what_to_route = together(
         help="The workload of a plan that has none under feature_exchange, or another than its own.",
     ),
     POOL,
-    click.option(
-        "--cp-layout",
-        type=CP_LAYOUT,
-        help="The CP layout, instead of the workload's.",
-    ),
+    click.option("--cp-layout", type=CP_LAYOUT, help="The CP layout, instead of the workload's."),
     click.option(
         "--granularity",
         type=GRANULARITY,
@@ -115,10 +111,7 @@ _what_to_route = together(
     ),
 )
 
-routing_options = together(
-    click.option("--mesh", "mesh_text", metavar="SPEC", help=_MESH),
-    _what_to_route,
-)
+routing_options = together(click.option("--mesh", "mesh_text", metavar="SPEC", help=_MESH), _what_to_route)
 """What to route: mesh, workload, layout, granularity, assignment, padding."""
 
 preview_options = together(

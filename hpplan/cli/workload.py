@@ -113,9 +113,7 @@ class _Command(Command):
 )
 @click.option("--seq-length", type=POSITIVE, metavar="N", help="Tokens of a batch row. Default: the longest.")
 @click.option(
-    "--cp-layout",
-    type=CP_LAYOUT,
-    help="How a sequence is dealt out to CP ranks. Default: the first.",
+    "--cp-layout", type=CP_LAYOUT, help="How a sequence is dealt out to CP ranks. Default: the first."
 )
 @click.option(
     "--pad/--no-pad",

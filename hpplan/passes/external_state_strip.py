@@ -36,6 +36,5 @@ class ExternalStateStrip:
             for name in plan.external_state_classes
         }
         return strip_boundaries(
-            plan,
-            {fqn: causes[name] for fqn, name in plan.boundary_classes.items() if name in causes},
+            plan, {fqn: causes[name] for fqn, name in plan.boundary_classes.items() if name in causes}
         )

@@ -46,11 +46,9 @@ def resolve_rules(
 
 def _unmatched(rule: Rule) -> Diagnostic:
     patterns = ", ".join(f"'{pattern}'" for pattern in rule.patterns)
+    message = f"no FQN of the plan matches {patterns}" if patterns else "this rule has no pattern"
     return Diagnostic(
-        UNMATCHED_RULE,
-        f"no FQN of the plan matches {patterns}" if patterns else "this rule has no pattern",
-        rule.place,
-        hint="patterns are case-sensitive and cover the whole FQN",
+        UNMATCHED_RULE, message, rule.place, hint="patterns are case-sensitive and cover the whole FQN"
     )
 
 
@@ -67,12 +65,8 @@ def _unresolved(
             hint=f"it serves {serves or 'none'}; add the model type to the strategy or correct it",
         )
     near = nearest.of(target, [strategy.target for strategy in strategies], 0.8)
-    return Diagnostic(
-        UNRESOLVED_TARGET,
-        f"no strategy has the target '{target}'",
-        place,
-        hint=f"did you mean '{near}'?" if near else "declare it under `strategies:` in the rules file",
-    )
+    hint = f"did you mean '{near}'?" if near else "declare it under `strategies:` in the rules file"
+    return Diagnostic(UNRESOLVED_TARGET, f"no strategy has the target '{target}'", place, hint=hint)
 
 
 def _other_class(rule: Rule, strategy: Strategy, matched: list[str], facts: Facts) -> list[Diagnostic]:

@@ -206,24 +206,14 @@ def _rules(
         targets = {role: _target(given[name], here.at(name), problems) for role, name in fields.items()}
         if not any(targets.values()):
             if every_record_is_a_rule and not fields:
-                problems.append(
-                    Diagnostic(
-                        MISSING_FIELD,
-                        "this rule has no target",
-                        here,
-                        hint="give it `local_compute_fn`, `inner_wrapper` or `replace_module`",
-                    )
-                )
+                hint = "give it `local_compute_fn`, `inner_wrapper` or `replace_module`"
+                problems.append(Diagnostic(MISSING_FIELD, "this rule has no target", here, hint=hint))
             continue
         matched = match_field(given)
         if matched is None:
+            message = "this rule does not say what it matches"
             problems.append(
-                Diagnostic(
-                    MISSING_FIELD,
-                    "this rule does not say what it matches",
-                    here,
-                    hint="give it `match` with an FQN pattern",
-                )
+                Diagnostic(MISSING_FIELD, message, here, hint="give it `match` with an FQN pattern")
             )
             continue
         patterns = given[matched]
@@ -290,14 +280,8 @@ def _target(target: str | Mapping[str, Any], place: Place, problems: list[Diagno
         if len(name) > LONGEST_NAME:
             problems.append(name_too_long(place))
         return name
-    problems.append(
-        Diagnostic(
-            MISSING_FIELD,
-            f"`{place.path[-1]}` names no target",
-            place,
-            hint="write package.module.function, or {_target_: package.module.function}",
-        )
-    )
+    hint = "write package.module.function, or {_target_: package.module.function}"
+    problems.append(Diagnostic(MISSING_FIELD, f"`{place.path[-1]}` names no target", place, hint=hint))
     return None
 
 
@@ -306,16 +290,8 @@ def _check_condition(rule: Rule) -> Iterator[Diagnostic]:
         return
     place = rule.place.at("when")
     if rule.when not in CONDITIONS:
-        yield Diagnostic(
-            UNKNOWN_CONDITION,
-            f"`when` says '{rule.when}'",
-            place,
-            hint=f"write one of {', '.join(CONDITIONS)}",
-        )
+        message = f"`when` says '{rule.when}'"
+        yield Diagnostic(UNKNOWN_CONDITION, message, place, hint=f"write one of {', '.join(CONDITIONS)}")
     elif rule.when == "low_precision" and rule.replace_target is None:
-        yield Diagnostic(
-            UNKNOWN_CONDITION,
-            "`low_precision` applies to replacements, and this rule replaces no module",
-            place,
-            hint="write ep or cp, or leave `when` out",
-        )
+        message = "`low_precision` applies to replacements, and this rule replaces no module"
+        yield Diagnostic(UNKNOWN_CONDITION, message, place, hint="write ep or cp, or leave `when` out")

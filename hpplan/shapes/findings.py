@@ -89,11 +89,8 @@ class Checker:
             known = tuple(_below(self._schema, path[:-1])["fields"])
             return codes.unknown(str(path[-1]), known, place.key(*path))
         if kind == "greater_than_equal":
-            return Diagnostic(
-                codes.too_small or codes.mistyped,
-                f"{name} must be at least {error['ctx']['ge']}, not {value}",
-                where,
-            )
+            message = f"{name} must be at least {error['ctx']['ge']}, not {value}"
+            return Diagnostic(codes.too_small or codes.mistyped, message, where)
         if kind == "less_than_equal":
             return Diagnostic(codes.too_large or codes.mistyped, f"{name} must be at most 2^53 - 1", where)
         belongs = told or _BELONGS.get(kind) or error["msg"].removeprefix("Input should be ")

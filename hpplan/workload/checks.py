@@ -94,11 +94,8 @@ def _check_item(
     if "spans" in item:
         yield from _check_spans(item, place.at(index))
     elif "decoder_token_start" not in item:
-        yield Diagnostic(
-            MISSING_WORKLOAD_FIELD,
-            f"item {item_id} has neither `decoder_token_start` nor `spans`",
-            place.at(index),
-        )
+        message = f"item {item_id} has neither `decoder_token_start` nor `spans`"
+        yield Diagnostic(MISSING_WORKLOAD_FIELD, message, place.at(index))
 
 
 def _spans(item: Mapping[str, Any], index: int) -> list[_Span]:
@@ -159,11 +156,8 @@ def _check_tokens(
     for span in spans:
         if length is not None and span[2] > length:
             name = f"item {items[span[3]]['item_id']}"
-            yield Diagnostic(
-                SPAN_OUTSIDE_SEQUENCE,
-                f"{name} takes tokens {span[1]} to {span[2] - 1}, and the sequence has {length}",
-                at(span),
-            )
+            message = f"{name} takes tokens {span[1]} to {span[2] - 1}, and the sequence has {length}"
+            yield Diagnostic(SPAN_OUTSIDE_SEQUENCE, message, at(span))
         if span[0] != batch:
             batch, furthest = span[0], span
         elif furthest is not None and span[1] < furthest[2] and not _copies(span, furthest, items):

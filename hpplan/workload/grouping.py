@@ -96,8 +96,5 @@ def _closed(pack: Rows, left: int) -> Rows:
 
 def _too_long(sample: Sample, length: int, needed: int | None = None) -> Diagnostic:
     padded = f" ({needed:,} after padding)" if needed is not None and needed > sample.length else ""
-    return Diagnostic(
-        SAMPLE_TOO_LONG,
-        f"{sample.name} has {plural(sample.length, 'token')}{padded}, and the sequence {length:,}",
-        sample.place,
-    )
+    message = f"{sample.name} has {plural(sample.length, 'token')}{padded}, and the sequence {length:,}"
+    return Diagnostic(SAMPLE_TOO_LONG, message, sample.place)

@@ -15,13 +15,7 @@ from hpplan.workload.families.base import Family, Kind, Size
 from hpplan.workload.feature import Feature, Span
 from hpplan.workload.features import Findings, Sized, features_of
 from hpplan.workload.mismatch import MismatchError
-from hpplan.workload.placeholders import (
-    groups,
-    match,
-    place_by_sizes,
-    placeholder_runs,
-    split_text,
-)
+from hpplan.workload.placeholders import groups, match, place_by_sizes, placeholder_runs, split_text
 from hpplan.workload.sample_codes import PLACEHOLDERS_DO_NOT_MATCH
 
 

@@ -282,11 +282,9 @@ def _item(data: Mapping[str, Any]) -> Item:
 def _check_where_items_are(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
     if "replicas" not in data:
         if "items" not in data:
+            message = "the field `items` is missing"
             yield Diagnostic(
-                MISSING_WORKLOAD_FIELD,
-                "the field `items` is missing",
-                place,
-                hint="a batch without images has `items: []`",
+                MISSING_WORKLOAD_FIELD, message, place, hint="a batch without images has `items: []`"
             )
         return
     for name in (entry.name for entry in BATCH_FIELDS):

@@ -182,13 +182,7 @@ class _Builder:
         return data
 
     def report(
-        self,
-        code: Code,
-        message: str,
-        event: Event,
-        *,
-        hint: str | None = None,
-        at: int | None = None,
+        self, code: Code, message: str, event: Event, *, hint: str | None = None, at: int | None = None
     ) -> None:
         index = event.start_mark.index if at is None else at
         place = Place(self.source.name, self.named_path(), position=self.source.position(index))

@@ -33,16 +33,8 @@ def check_printable(source: Source) -> None:
             if "\0" in text
             else 'write it as an escape in double quotes: "\\u…"'
         )
-        raise InvalidInput(
-            [
-                Diagnostic(
-                    UNPRINTABLE_CHARACTER,
-                    f"the character U+{ord(match.group()):04X} is not allowed in YAML text",
-                    place,
-                    hint,
-                )
-            ]
-        )
+        message = f"the character U+{ord(match.group()):04X} is not allowed in YAML text"
+        raise InvalidInput([Diagnostic(UNPRINTABLE_CHARACTER, message, place, hint)])
 
 
 def gave_up_on_depth(error: YAMLError) -> bool:
@@ -96,22 +88,14 @@ _WORDS: tuple[tuple[str, str, str | None], ...] = (
         "a value is expected here",
         "put texts that start with a bracket, comma, ':' or '?' in quotes",
     ),
-    (
-        r"unexpected ':'",
-        "a ':' right before a bracket, comma or question mark",
-        "put the text in quotes",
-    ),
+    (r"unexpected ':'", "a ':' right before a bracket, comma or question mark", "put the text in quotes"),
     (r"block mapping", "a key is expected here", "check the indentation, and quotes around values"),
     (r"block collection|block sequence", "a list item is expected here", "check the indentation"),
     (r"document start", "text after the end of the document", None),
     (r"quoted scalar", "a quoted text that does not end where it should", None),
     (r"[Dd]irective|%", "a directive that is not YAML's", None),
     (r"tag", "a tag that is not well-formed", None),
-    (
-        r"sequence entries are not allowed",
-        "a list item is not allowed here",
-        "put it on a line of its own",
-    ),
+    (r"sequence entries are not allowed", "a list item is not allowed here", "put it on a line of its own"),
     (r"mapping keys are not allowed", "a key is not allowed here", "put it on a line of its own"),
     (r"block scalar", "a block text ('|' or '>') that is not well-formed", None),
     (r"version|incompatible", "a version of YAML that does not exist", None),

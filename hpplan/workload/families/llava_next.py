@@ -25,9 +25,7 @@ class LlavaNext(Family):
 
     name: ClassVar[str] = "llava_next"
     summary: ClassVar[str] = "anyres: 576 rows and an unpadded grid with newlines"
-    grid_fields: ClassVar[Mapping[str, GridField]] = {
-        "image_sizes": GridField("image", ("height", "width")),
-    }
+    grid_fields: ClassVar[Mapping[str, GridField]] = {"image_sizes": GridField("image", ("height", "width"))}
 
     image_id: int = 32000
     feature_width: int = 4096
