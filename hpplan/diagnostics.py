@@ -105,6 +105,10 @@ class Place:
         """Return the place of a mapping key below this node."""
         return Place(self.document, (*self.path, *keys), on_key=True)
 
+    def noted(self, note: str) -> Place:
+        """Return this place with what it has to do with a finding, which it is related to."""
+        return replace(self, note=note)
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:

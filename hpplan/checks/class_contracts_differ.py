@@ -9,7 +9,6 @@ from typing import NamedTuple
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.documents.natural import natural_key
 from hpplan.inspection.contracts import Contract, contract_of, differing_fields
-from hpplan.inspection.related import noted
 from hpplan.inspection.subject import Subject
 from hpplan.plan.model import Plan, is_boundary
 
@@ -84,9 +83,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
                 if settled and subject.whole
                 else "give them one contract, or mark the exception with `skip_source_lowering: true`",
                 related=(
-                    noted(
-                        plan.place.key("param_plan", fqn),
-                        f"{len(usual.members)} of {total} {class_name} have this contract",
+                    plan.place.key("param_plan", fqn).noted(
+                        f"{len(usual.members)} of {total} {class_name} have this contract"
                     ),
                 ),
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.inspection.related import noted
 from hpplan.inspection.roles import ROLES, alike, effective, role_target
 from hpplan.inspection.subject import RESOLUTION, Subject
 from hpplan.plan.rules import Rule
@@ -60,7 +59,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
                     f"and another gives it {_other(earlier, rule, role)}",
                     rule.target_place(role),
                     hint="narrow one of the patterns",
-                    related=(noted(earlier.target_place(role), "the other rule"),),
+                    related=(earlier.target_place(role).noted("the other rule"),),
                 )
 
 

@@ -67,8 +67,8 @@ def _check_records(subject: Subject, known: _Known) -> Iterator[Diagnostic]:
             place = subject.plan.place.at(field, index)
             matched = match_field(what_is_given(record))
             if matched is not None and place not in rule_places:
-                patterns = record[matched]
-                names = [patterns] if isinstance(patterns, str) else _strings(patterns)
+                patterns = record[matched] if isinstance(record[matched], list) else [record[matched]]
+                names = [pattern for pattern in patterns if isinstance(pattern, str)]
                 if names and not any(known.matches(name) for name in names):
                     yield _dangling(field, names[0], place.at(matched), known)
 
@@ -115,10 +115,6 @@ class _Known:
             yield fqn
             for parameter in entry.get("params", {}):
                 yield f"{fqn}.{parameter}"
-
-
-def _strings(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _names(value: Any) -> Iterator[str]:  # noqa: ANN401 - the shape of a handler is HyperParallel's own affair

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.inspection.related import noted
 from hpplan.inspection.roles import ROLES, effective, role_target
 from hpplan.inspection.subject import RESOLUTION, Subject
 from hpplan.plan.fqn import ancestors, matcher
@@ -62,7 +61,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
                         place,
                         hint="spell out the last part of the name if only the first is meant",
                         related=(
-                            noted(subject.plan.place.key("param_plan", surprising), "also in this module"),
+                            subject.plan.place.key("param_plan", surprising).noted("also in this module"),
                         ),
                     )
                     break

@@ -7,7 +7,6 @@ from typing import Any
 
 from hpplan.diagnostics import Code, Diagnostic, Place
 from hpplan.errors import InvalidInput
-from hpplan.inspection.related import noted
 from hpplan.plan.model import Plan
 from hpplan.routing.agreeing_plan import axes_not_named
 from hpplan.routing.mesh import Mesh, mesh_of_plan
@@ -55,7 +54,7 @@ def check(
             f"this routing table is not that of {plans[0][0].place.document}{others}: {what}",
             place.at(*keys),
             hint="make it again with `hpplan route`",
-            related=tuple(noted(plan.place, "the plan it was compared with") for plan, _ in plans),
+            related=tuple(plan.place.noted("the plan it was compared with") for plan, _ in plans),
         )
 
 
@@ -100,8 +99,8 @@ def _other_workload(
     return None if same else (("workload",), f"its workload is {what} `feature_exchange`")
 
 
-def _same_but_buckets(one: Workload, other: Workload) -> bool:
-    return _without_buckets(one.to_data()) == _without_buckets(other.to_data())
+def _same_but_buckets(workload: Workload, other: Workload) -> bool:
+    return _without_buckets(workload.to_data()) == _without_buckets(other.to_data())
 
 
 def _without_buckets(data: object) -> object:

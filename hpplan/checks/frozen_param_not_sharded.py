@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic, Place
-from hpplan.inspection.related import noted
 from hpplan.inspection.subject import Subject
 from hpplan.plan.fqn import ancestors
 
@@ -60,5 +59,5 @@ def _layout(subject: Subject, name: str) -> tuple[dict[str, str], Place] | None:
         params = subject.plan.param_plan.get(owner, {}).get("params", {})
         if parameter in params:
             place = subject.plan.place.key("param_plan", owner, "params", parameter)
-            return params[parameter], noted(place, "its placements are here")
+            return params[parameter], place.noted("its placements are here")
     return None

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from hpplan.diagnostics import Code, Diagnostic, Place
-from hpplan.inspection.related import noted
 from hpplan.plan.rules import rules_field
 
 IGNORED_PLAN_OVERRIDES = Code(
@@ -44,5 +43,5 @@ def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
             "`plan_overrides` is passed over, as this file has `rules` as well",
             place.key("plan_overrides"),
             hint="move all rules under one of the two",
-            related=(noted(place.key("rules"), "these count"),),
+            related=(place.key("rules").noted("these count"),),
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hpplan.diagnostics import Code, Diagnostic, Place
-from hpplan.inspection.related import noted
 from hpplan.inspection.subject import Subject
 from hpplan.nearest import NearestFqn, nearest_name
 from hpplan.passes.pipeline import PASSES
@@ -77,7 +76,7 @@ def _back(plan: Plan, fqn: str, place: Place) -> Iterator[Diagnostic]:
         f"'{fqn}' is recorded as stripped, and {what}",
         place.key("stripped", fqn),
         hint="run `hpplan normalize`, or remove it from the record if the boundary is back on purpose",
-        related=(noted(where, f"it {what} here"),),
+        related=(where.noted(f"it {what} here"),),
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hpplan.diagnostics import Code, Diagnostic, Place
-from hpplan.inspection.related import noted
 from hpplan.inspection.roles import ROLES, role_target
 from hpplan.inspection.subject import Subject
 from hpplan.plan.rules import Rule
@@ -70,7 +69,8 @@ def _shadowed(patterns: list[_Pattern]) -> Iterator[Diagnostic]:
     covering: dict[str, list[_Pattern]] = {}
     for pattern in sorted(patterns, key=lambda each: (-len(each.matches), each.rule.when is not None)):
         rarest = min(pattern.matches, key=lambda fqn: (len(covering.get(fqn, ())), fqn))
-        wider = next((each for each in covering.get(rarest, ()) if _covers(each, pattern)), None)
+        covers = (each for each in covering.get(rarest, ()) if pattern.matches <= each.matches)
+        wider = next((each for each in covers if each.rule.when in {None, pattern.rule.when}), None)
         if wider is None:
             for fqn in pattern.matches:
                 covering.setdefault(fqn, []).append(pattern)
@@ -80,9 +80,5 @@ def _shadowed(patterns: list[_Pattern]) -> Iterator[Diagnostic]:
             f"the pattern '{pattern.text}' matches nothing that '{wider.text}' does not match as well",
             pattern.place,
             hint="remove it, or narrow the other",
-            related=(noted(wider.place, "the pattern that covers it"),),
+            related=(wider.place.noted("the pattern that covers it"),),
         )
-
-
-def _covers(wider: _Pattern, pattern: _Pattern) -> bool:
-    return pattern.matches <= wider.matches and wider.rule.when in {None, pattern.rule.when}

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from hpplan.diagnostics import Code, Diagnostic, Place
-from hpplan.inspection.related import noted
 from hpplan.inspection.subject import Subject
 from hpplan.plan.rules import RULES_OF_PLAN, TARGET_FIELDS, rules_field
 
@@ -70,7 +69,7 @@ def _records(records: object, place: Place) -> Iterator[Diagnostic]:
                         f"`{name}` says '{target}', which `{first}` overrides",
                         place.at(index, name),
                         hint="remove the one that is not meant",
-                        related=(noted(place.at(index, first), "this one counts"),),
+                        related=(place.at(index, first).noted("this one counts"),),
                     )
 
 

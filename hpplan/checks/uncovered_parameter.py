@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from hpplan.diagnostics import Code, Diagnostic
 from hpplan.inspection.alike import alike
 from hpplan.inspection.subject import Subject
-from hpplan.models.facts import ModelFacts, join, parent
+from hpplan.models.facts import ModelFacts, join
+from hpplan.plan.fqn import ancestors
 from hpplan.plan.model import LEFT_OUT
 from hpplan.wording import plural
 
@@ -59,15 +60,12 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     }
     uncovered = _whole_modules(model, missing)
     for count, names in alike(uncovered.items()):
-        above = parent(names.first)
-        while above and above not in plan.param_plan:
-            above = parent(above)
-        keys = ("param_plan", above) if above else ("param_plan",)
+        above = [fqn for fqn in ancestors(names.first) if fqn in plan.param_plan]
         total = f" ({plural(count * names.many, 'parameter')})" if count * names.many > 1 else ""
         yield Diagnostic(
             UNCOVERED_PARAMETER,
             f"{names.names}{total} {'is' if names.many == 1 else 'are'} trainable and in no entry",
-            plan.place.key(*keys),
+            plan.place.key("param_plan", *above[:1]),
             hint="list it under `params` of the entry around it, or under `not_covered`",
         )
 

@@ -52,6 +52,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     allowed = frozenset(names) | {"ep", "dp"}
     known = sorted(_AXES.union(names))
     nearest = NearestNames()
+    active = f"the active axes are {some(names)}" if names else "no axis is active"
     for fqn, field, tensor, layout in subject.layouts():
         if layout.keys() <= allowed:
             continue
@@ -63,9 +64,5 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
                 UNKNOWN_PLACEMENT_AXIS,
                 f"the axis `{axis}` of `{tensor}` is not in `mesh_dim_names`",
                 plan.place.key("param_plan", fqn, field, tensor, axis),
-                hint=f"did you mean `{near}`?" if near and near != axis else _listed(names),
+                hint=f"did you mean `{near}`?" if near and near != axis else active,
             )
-
-
-def _listed(names: list[str]) -> str:
-    return f"the active axes are {some(names)}" if names else "no axis is active"

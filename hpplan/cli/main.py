@@ -99,14 +99,14 @@ def refuse_repeated(ctx: click.Context, args: list[str]) -> None:
         order = ctx.command.make_parser(ctx).parse_args(list(args))[2]
     except click.UsageError:
         return  # the command's own parsing is about to say so
-    given = [parameter for parameter in order if isinstance(parameter, click.Option)]
-    if any(option.is_eager for option in given):
+    options = [parameter for parameter in order if isinstance(parameter, click.Option)]
+    if any(option.is_eager for option in options):
         return  # --help and --version are all the same
-    for option in given:
+    for option in options:
         takes_one = not option.multiple and (not option.is_flag or option.secondary_opts)
-        if takes_one and given.count(option) > 1:
+        if takes_one and options.count(option) > 1:
             names = "/".join([*option.opts[:1], *option.secondary_opts])
-            times = {2: "twice"}.get(given.count(option), f"{given.count(option)} times")
+            times = {2: "twice"}.get(options.count(option), f"{options.count(option)} times")
             raise click.UsageError(f"{names} is given {times}; give it once", ctx)
 
 

@@ -251,8 +251,8 @@ def _check_options(asked: _Options) -> None:
             "--pool shares encoder work between replicas; add --replicas, so that each has samples"
         )
     if asked.pack is not None:
-        for given, option in ((asked.micro_batch, "--micro-batch"), (asked.seq_length, "--seq-length")):
-            if given is not None:
+        for value, option in ((asked.micro_batch, "--micro-batch"), (asked.seq_length, "--seq-length")):
+            if value is not None:
                 raise click.UsageError(f"--pack makes batch rows of its own; leave out {option}")
 
 
@@ -260,8 +260,8 @@ def _family(asked: _Options) -> Family:
     """Return the family with its options set."""
     from hpplan.workload.family_options import family_with
 
-    own = ("image_id", "video_id", "feature_width", "dtype", "payloads")
-    given = {name: value for name in own if (value := getattr(asked, name)) is not None}
+    options = ("image_id", "video_id", "feature_width", "dtype", "payloads")
+    given = {name: value for name in options if (value := getattr(asked, name)) is not None}
     names = [setting.partition("=")[0] for setting in asked.settings]
     for name in names:
         if name in given or names.count(name) > 1:

@@ -34,13 +34,10 @@ class _Walk:
 
     def __init__(self, text: str) -> None:
         self.positions: dict[Path, tuple[int, int]] = {(): (0, 0)}
-        self._tokens = self._scan(text)
+        matches = (match for match in _TOKEN.finditer(text) if match.lastgroup)
+        self._tokens = (_Token(match.group(), match.start()) for match in matches)
         self._next = next(self._tokens, None)
         self._counts: dict[Path, int] = {}
-
-    @staticmethod
-    def _scan(text: str) -> Iterator[_Token]:
-        return (_Token(match.group(), match.start()) for match in _TOKEN.finditer(text) if match.lastgroup)
 
     def _take(self) -> _Token:
         token, self._next = self._next, next(self._tokens, None)

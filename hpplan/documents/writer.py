@@ -135,11 +135,11 @@ class _Order:
 
     def keys(self, mapping: dict[str, Data]) -> list[str]:
         """Return the keys of a mapping in the order in which they are written."""
-        given = tuple(mapping)
-        keys = self.known.get(given)
+        order = tuple(mapping)
+        keys = self.known.get(order)
         if keys is None:
             first = [key for key in self.fields if key in mapping]
-            keys = self.known[given] = first + sorted(mapping.keys() - first, key=natural_key)
+            keys = self.known[order] = first + sorted(mapping.keys() - first, key=natural_key)
         return keys
 
 

@@ -21,9 +21,8 @@ def role_target(rule: Rule, role: str) -> str | None:
 
 def alike(rule: Rule, other: Rule, role: str) -> bool:
     """Whether two rules give the same in a role: one target, with the same arguments."""
-    return role_target(rule, role) == role_target(other, role) and rule.arguments.get(
-        role
-    ) == other.arguments.get(role)
+    given, others = ((role_target(each, role), each.arguments.get(role)) for each in (rule, other))
+    return given == others
 
 
 def effective(subject: Subject, rule: Rule, role: str, patterns: tuple[str, ...] | None = None) -> list[str]:

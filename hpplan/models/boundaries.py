@@ -75,7 +75,7 @@ class Boundaries:
 
 def find_boundaries(model: ModelFacts, *, ep: bool) -> Boundaries:
     """Return the boundaries of a model, with its experts spread over `ep` or not."""
-    return _Finder(model, ep=ep).found
+    return _Finder(model, ep=ep).boundaries
 
 
 class _Finder:
@@ -96,28 +96,28 @@ class _Finder:
                 self._roles[name] = style.role
         self._filled = {above for name in model.parameters for above in upwards(name)}
         self._regions, self._blocks, without = find_regions(model, self._roles)
-        self.found = Boundaries(left_out=dict.fromkeys(without, NO_BOUNDARY))
+        self.boundaries = Boundaries(left_out=dict.fromkeys(without, NO_BOUNDARY))
         self._walk("", None)
 
     def _walk(self, fqn: str, around: Kind | None) -> None:
         if around is None:
-            own = (join(fqn, name) for name in self._model.modules[fqn].parameters)
-            self.found.left_out |= dict.fromkeys(own, NO_RULE)
+            direct = (join(fqn, name) for name in self._model.modules[fqn].parameters)
+            self.boundaries.left_out |= dict.fromkeys(direct, NO_RULE)
         for child in self._model.children[fqn]:
-            if child in self._filled and child not in self.found.left_out:
+            if child in self._filled and child not in self.boundaries.left_out:
                 self._visit(child, around)
 
     def _visit(self, fqn: str, around: Kind | None) -> None:
         if self._is_norm(fqn) and (around is not None or parent(fqn) in self._ruled):
-            self.found.kinds[fqn] = "norm"
+            self.boundaries.kinds[fqn] = "norm"
         elif around is None and fqn not in self._ruled:
-            self.found.left_out[fqn] = NO_RULE
+            self.boundaries.left_out[fqn] = NO_RULE
         elif self._has_no_boundary(fqn, around):
-            self.found.left_out[fqn] = NO_BOUNDARY
+            self.boundaries.left_out[fqn] = NO_BOUNDARY
         else:
             kind = self._kind(fqn, around)
             if kind is not None:
-                self.found.kinds[fqn] = kind
+                self.boundaries.kinds[fqn] = kind
             # Of what a forward owns or adds up by itself, no leaf does so again.
             self._walk(fqn, "region" if kind in {"owned", "summed"} else kind or around)
 

@@ -116,8 +116,8 @@ def _parts(
 
 def _holds_experts(module: Any) -> bool:  # noqa: ANN401 - a torch module
     """Whether a module holds the experts themselves; a router only has a number for each."""
-    own = module._parameters.values()  # noqa: SLF001 - those of the module itself
-    return any(parameter is not None and parameter.dim() > 2 for parameter in own)  # noqa: PLR2004 - a matrix for each expert
+    parameters = module._parameters.values()  # noqa: SLF001 - those of the module itself
+    return any(parameter is not None and parameter.dim() > 2 for parameter in parameters)  # noqa: PLR2004 - a matrix for each expert
 
 
 def _number(config: Any, name: str) -> int | None:  # noqa: ANN401 - a configuration of transformers

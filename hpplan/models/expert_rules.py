@@ -7,7 +7,7 @@ from typing import Any
 
 from hpplan.documents.natural import natural_key
 from hpplan.plan.model import Plan
-from hpplan.plan.strategies import BUILT_IN, MOE_EP_ROUTED, Strategy, StrategyTable
+from hpplan.plan.strategies import BUILT_IN, MOE_EP_ROUTED, STRATEGY, Strategy, StrategyTable
 
 
 def expert_rules(plan: Plan, strategies: StrategyTable) -> tuple[dict[str, Any], list[str]]:
@@ -42,12 +42,9 @@ def _fits(strategy: Strategy, class_name: str, model_type: str | None) -> bool:
 
 
 def _declared(strategy: Strategy) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "target": strategy.target,
-        "kind": strategy.kind,
-        "target_class": strategy.target_class,
-        "strip_boundary_subpatterns": list(strategy.strip_boundary_subpatterns),
+    fields = {name: getattr(strategy, name) for name in STRATEGY.names}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in fields.items()
+        if value is not None
     }
-    if strategy.model_types is not None:
-        data["model_types"] = list(strategy.model_types)
-    return data

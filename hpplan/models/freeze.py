@@ -13,6 +13,7 @@ from hpplan.models.codes import NO_PARALLEL_PLAN
 from hpplan.models.facts import ModelFacts, last_part, parent
 from hpplan.models.regions import adds_after_sum
 from hpplan.models.styles import style_of, styles_in_force
+from hpplan.plan.fqn import ancestors
 from hpplan.plan.model import Entry
 from hpplan.routing.mesh import Mesh
 
@@ -39,7 +40,7 @@ def freeze(model: ModelFacts, mesh: Mesh, place: Place, *, gather_logits: bool =
     placements = _placements(model, mesh)
     owned: dict[str, dict[str, Layout]] = {fqn: {} for fqn in kinds}
     for name, layout in placements.items():
-        owner = _owner(name, kinds)
+        owner = next((above for above in ancestors(name) if above in kinds), None)
         if owner is not None:
             owned[owner][name[len(owner) + 1 :]] = layout
     root = "" if model.embedding is None else parent(model.embedding)
@@ -53,6 +54,7 @@ def freeze(model: ModelFacts, mesh: Mesh, place: Place, *, gather_logits: bool =
     classes = {fqn: name for fqn, name in names.items() if kinds[fqn] != "owned"}
     _mark_shared_classes(entries, classes, {name for fqn, name in names.items() if kinds[fqn] == "owned"})
     routed = sorted({name for fqn, name in names.items() if kinds[fqn] == "routed"})
+    tied = sorted((sorted(group, key=natural_key) for group in model.tied), key=str)
     data: dict[str, Any] = {
         "model_type": model.model_type,
         "mesh_dim_names": [axis for axis, size in mesh.axes.items() if size > 1],
@@ -65,7 +67,7 @@ def freeze(model: ModelFacts, mesh: Mesh, place: Place, *, gather_logits: bool =
         "param_plan": entries,
         "source": {"library": model.library, "model_type": model.model_type},
         "model_class": [model.model_class],
-        "tied_pairs": [[first, other] for first, *others in _tied(model) for other in others],
+        "tied_pairs": [[first, other] for first, *others in tied for other in others],
         "not_covered": sorted(boundaries.left_out, key=natural_key),
     }
     optional = ("external_state_classes", "tied_pairs", "not_covered")
@@ -105,10 +107,6 @@ def _active(mesh: Mesh) -> list[str]:
     return [axis for axis in ("cp", "tp") if mesh.axes.get(axis, 1) > 1]
 
 
-def _tied(model: ModelFacts) -> list[list[str]]:
-    return sorted((sorted(group, key=natural_key) for group in model.tied), key=str)
-
-
 def _placements(model: ModelFacts, mesh: Mesh) -> dict[str, Layout]:
     """Return the layout of every parameter; what no rule names, transformers leaves whole."""
     styles = styles_in_force(model, ep=mesh.ep > 1)
@@ -125,13 +123,6 @@ def _placements(model: ModelFacts, mesh: Mesh) -> dict[str, Layout]:
             layout[axis] = placement
         layouts[name] = layout
     return layouts
-
-
-def _owner(name: str, kinds: Mapping[str, Kind]) -> str | None:
-    above = parent(name)
-    while above and above not in kinds:
-        above = parent(above)
-    return above or None
 
 
 def _entry(

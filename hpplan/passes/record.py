@@ -35,9 +35,7 @@ def with_record(before: Plan, normalized: Normalized) -> Plan:
 
 def without_record(plan: Plan) -> Plan:
     """Return a plan without its `normalization` block."""
-    return type(plan)(
-        {name: value for name, value in plan.data.items() if name != "normalization"}, plan.place
-    )
+    return Plan({name: value for name, value in plan.data.items() if name != "normalization"}, plan.place)
 
 
 def content_sha256(plan: Plan) -> str:
@@ -45,8 +43,7 @@ def content_sha256(plan: Plan) -> str:
     import json
     from hashlib import sha256
 
-    content = {name: value for name, value in plan.data.items() if name != "normalization"}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(without_record(plan).data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return sha256(text.encode()).hexdigest()
 
 

@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.diagnostics import Diagnostic, Place
@@ -142,7 +141,7 @@ def strategies_from(
                     f"the strategy '{strategy.target}' is declared twice in this file",
                     place.at(index, "target"),
                     hint="remove one of the two, or give it another target",
-                    related=(replace(earlier.place.at("target"), note="first declared here"),),
+                    related=(earlier.place.at("target").noted("first declared here"),),
                 )
             )
     return tuple(first.values())

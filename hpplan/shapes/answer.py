@@ -28,13 +28,13 @@ class Answer(Shape):
         data: dict[str, Any] = {}
         for field in self.fields:
             if field.name in given:
-                own = given[field.name]
+                content = given[field.name]
             elif field.get is not None:
-                own = field.get(value)
+                content = field.get(value)
             else:
-                own = value[field.name] if isinstance(value, dict) else getattr(value, field.name)
-            if own is not None or field.required:
-                data[field.name] = _plain(own)
+                content = value[field.name] if isinstance(value, dict) else getattr(value, field.name)
+            if content is not None or field.required:
+                data[field.name] = _plain(content)
         return data
 
 

@@ -173,7 +173,7 @@ def written(fields: Iterable[Field], value: Any) -> dict[str, Any]:  # noqa: ANN
     """
     data: dict[str, Any] = {}
     for name, _, _, default, _, get, _ in fields:
-        own = getattr(value, name) if get is None else get(value)
-        if own or (own is not None and own != default):
-            data[name] = list(own) if isinstance(own, tuple) else own
+        content = getattr(value, name) if get is None else get(value)
+        if content or (content is not None and content != default):
+            data[name] = list(content) if isinstance(content, tuple) else content
     return data

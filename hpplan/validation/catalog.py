@@ -26,24 +26,13 @@ def declared_codes() -> tuple[Code, ...]:
     from hpplan.workload.codes import CODES as OF_WORKLOADS
     from hpplan.workload.sample_codes import CODES as OF_SAMPLES
 
-    of_plans = [code for check in CHECKS for code in check.CODES]
-    of_rules = [code for check in RULES_CHECKS for code in check.CODES]
-    ours = dict.fromkeys([*foreign_routes.CODES, *of_plans, *of_rules])
-    borrowed = {*OF_DOCUMENTS, *OF_PLANS, *OF_MODELS, *OF_MESHES, *OF_WORKLOADS, *OF_SAMPLES, *OF_ROUTES}
-    return (
-        *OF_DOCUMENTS,
-        *OF_CONFIGURATION,
-        *OF_PLANS,
-        *OF_MODELS,
-        *OF_MESHES,
-        *OF_WORKLOADS,
-        *OF_SAMPLES,
-        *OF_ROUTES,
-        *OF_LINKS,
-        *OF_EXECUTION,
-        *OF_PROOFS,
-        *(code for code in ours if code not in borrowed),
+    of_plans = (code for check in CHECKS for code in check.CODES)
+    of_rules = (code for check in RULES_CHECKS for code in check.CODES)
+    of_rooms = (
+        *(*OF_DOCUMENTS, *OF_CONFIGURATION, *OF_PLANS, *OF_MODELS, *OF_MESHES, *OF_WORKLOADS, *OF_SAMPLES),
+        *(*OF_ROUTES, *OF_LINKS, *OF_EXECUTION, *OF_PROOFS, *foreign_routes.CODES),
     )
+    return tuple(dict.fromkeys((*of_rooms, *of_plans, *of_rules)))
 
 
 @cache

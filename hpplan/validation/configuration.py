@@ -154,9 +154,9 @@ class Configuration:
 
     def settings(self, path: str) -> Settings:
         """Return what holds for a plan: what its table says, else what the top of the file says."""
-        return self._found(path)[1]
+        return self._entry(path)[1]
 
-    def _found(self, path: str) -> tuple[_Section, Settings]:
+    def _entry(self, path: str) -> tuple[_Section, Settings]:
         owner = _identity(self._owners.get(_identity(path), path))
         return self._known.get(owner) or (self._top, self._of(self._top, path))
 
@@ -196,7 +196,7 @@ class Configuration:
             raise InvalidInput(dict.fromkeys(problems))
 
     def _missing(self, path: str) -> Iterator[Diagnostic]:
-        section, settings = self._found(path)
+        section, settings = self._entry(path)
         for name in _READ:
             file = getattr(settings, name)
             if file is not None and not os.path.exists(file):
@@ -209,7 +209,7 @@ class Configuration:
             beside = (getattr(self.settings(path), name) for name in _READ)
             taken |= {_identity(file): f"read for {path}" for file in beside if file is not None}
         for path in plans:
-            section, settings = self._found(path)
+            section, settings = self._entry(path)
             if settings.normalized is not None:
                 place = section.place_of("normalized")
                 top = os.path.join(_identity(self._folder), "")

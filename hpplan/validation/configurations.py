@@ -81,9 +81,9 @@ class Configurations:
         if whole is not None:
             by_configuration[id(whole)] = (whole, [])
         for path in plans:
-            own = self.of(path)
-            if own is not None:
-                by_configuration.setdefault(id(own), (own, []))[1].append(path)
+            theirs = self.of(path)
+            if theirs is not None:
+                by_configuration.setdefault(id(theirs), (theirs, []))[1].append(path)
         for configuration, paths in by_configuration.values():
             configuration.check(paths, whole=configuration is whole)
 

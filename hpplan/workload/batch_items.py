@@ -118,8 +118,8 @@ def _family(family: Family | str) -> Family:
         raise UnusableRequest(f"there is no family {family!r}; it is one of {names}") from None
 
 
-def _lists(given: Any, name: str) -> list[list[int]]:  # noqa: ANN401 - a tensor, an array or lists
-    rows = given.tolist() if hasattr(given, "tolist") else given
+def _lists(batch: Any, name: str) -> list[list[int]]:  # noqa: ANN401 - a tensor, an array or lists
+    rows = batch.tolist() if hasattr(batch, "tolist") else batch
     if not isinstance(rows, (list, tuple)) or not all(isinstance(row, (list, tuple)) for row in rows):
         raise UnusableRequest(f"{name} must be [batch rows, tokens]")
     return [list(row) for row in rows]
@@ -131,8 +131,8 @@ def _features(family: Family, grids: Mapping[str, Any]) -> Iterator[Feature]:
         names = ", ".join(family.grid_fields)
         raise UnusableRequest(f"{family.name} has no {unknown[0]}; it reads {names}")
     for name, field in family.grid_fields.items():
-        given = grids.get(name)
-        entries = [] if given is None else given.tolist() if hasattr(given, "tolist") else list(given)
+        column = grids.get(name)
+        entries = [] if column is None else column.tolist() if hasattr(column, "tolist") else list(column)
         for number, entry in enumerate(entries):
             grid = tuple(entry) if isinstance(entry, (list, tuple)) else (entry,)
             try:
@@ -160,19 +160,21 @@ def _matched(
         while taken < count and at < len(features):
             taken += features[at].rows
             at += 1
-        own = features[first:at]
+        sharing = features[first:at]
         try:
-            spans = match(runs, own, shown)
+            spans = match(runs, sharing, shown)
         except MismatchError as error:
             number = first + (error.index or 0)
             what = (
-                f"{features[number].kind} {number}, {features[number].what}" if own else "no image or video"
+                f"{features[number].kind} {number}, {features[number].what}"
+                if sharing
+                else "no image or video"
             )
             raise UnusableRequest(
                 f"batch row {row} has {plural(count, 'placeholder')} ({placeholder}), and the grids that "
                 f"belong there {plural(taken, 'row')}: look at {what}"
             ) from None
-        yield from zip([row] * len(own), own, spans, strict=True)
+        yield from zip([row] * len(sharing), sharing, spans, strict=True)
     if at < len(features):
         left = features[at]
         raise UnusableRequest(

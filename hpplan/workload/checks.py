@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from hpplan.diagnostics import Diagnostic, Place
@@ -36,7 +35,7 @@ def check_documents(
             DOCUMENTS_DO_NOT_ADD_UP,
             f"the documents add up to {plural(sum(documents), 'token')}, and the sequence has {length:,}",
             place,
-            related=(replace(length_place, note="the length of the sequence"),),
+            related=(length_place.noted("the length of the sequence"),),
         )
 
 
@@ -89,7 +88,7 @@ def _check_item(
             DUPLICATE_ITEM,
             f"there is another item {item_id}",
             place.at(index, "item_id"),
-            related=(replace(place.at(indices[item_id], "item_id"), note="first used here"),),
+            related=(place.at(indices[item_id], "item_id").noted("first used here"),),
         )
     if "spans" in item:
         yield from _check_spans(item, place.at(index))
@@ -123,7 +122,7 @@ def _check_spans(item: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
             f"the spans of item {item['item_id']} have {plural(total, 'row')}, "
             f"and `output_rows` is {item['output_rows']:,}",
             place.at("output_rows"),
-            related=(replace(place.at("spans"), note="the spans"),),
+            related=(place.at("spans").noted("the spans"),),
         )
     start = item.get("decoder_token_start")
     if spans and start is not None and start != spans[0]["token_start"]:
@@ -132,7 +131,7 @@ def _check_spans(item: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
             f"item {item['item_id']} starts at token {start}, "
             f"and its first span at {spans[0]['token_start']}",
             place.at("decoder_token_start"),
-            related=(replace(place.at("spans", 0, "token_start"), note="the first span"),),
+            related=(place.at("spans", 0, "token_start").noted("the first span"),),
         )
     for number in range(1, len(spans)):
         if spans[number]["token_start"] < spans[number - 1]["token_start"]:
@@ -167,7 +166,7 @@ def _check_tokens(
                 OVERLAPPING_SPANS,
                 f"tokens {span[1]} to {last} of batch row {batch} belong to item {other} and to item {mine}",
                 at(span),
-                related=(replace(at(furthest), note=f"item {other} is here"),),
+                related=(at(furthest).noted(f"item {other} is here"),),
             )
         if furthest is None or span[2] > furthest[2]:
             furthest = span
@@ -199,7 +198,7 @@ def check_buckets_of(
                         ITEM_IN_TWO_BUCKETS,
                         f"item {item_id} is {both}",
                         here,
-                        related=(replace(where[item_id], note="first here"),),
+                        related=(where[item_id].noted("first here"),),
                     )
                 else:
                     where[item_id] = here

@@ -39,12 +39,12 @@ class Findings:
 
     def __init__(self, sample: SampleData) -> None:
         """Name the sample by its `id`, else by its number in the file."""
-        given = sample.data.get("id")
+        named = sample.data.get("id")
         self.name = (
-            f"sample {_spelled(given)}" if isinstance(given, (str, int)) else f"sample {sample.number}"
+            f"sample {_spelled(named)}" if isinstance(named, (str, int)) else f"sample {sample.number}"
         )
         self._sample = sample
-        self._found: list[tuple[Code, str, Path, str | None]] = []
+        self._entries: list[tuple[Code, str, Path, str | None]] = []
         self.runs = 0
         """Of the images and videos so far."""
 
@@ -58,18 +58,18 @@ class Findings:
 
     def add(self, code: Code, message: str, path: Path, hint: str | None = None) -> None:
         """Add a finding at a node of the sample."""
-        self._found.append((code, f"{self.name}: {message}", path, hint))
+        self._entries.append((code, f"{self.name}: {message}", path, hint))
 
     def __bool__(self) -> bool:
         """Whether anything is wrong."""
-        return bool(self._found)
+        return bool(self._entries)
 
     def located(self) -> list[Diagnostic]:
         """Return the findings with their places."""
-        places = self._sample.at(path for _, _, path, _ in self._found)
+        places = self._sample.at(path for _, _, path, _ in self._entries)
         return [
             Diagnostic(code, message, place, hint)
-            for (code, message, _, hint), place in zip(self._found, places, strict=True)
+            for (code, message, _, hint), place in zip(self._entries, places, strict=True)
         ]
 
 

@@ -127,7 +127,7 @@ class MicroBatch:
 
     def workload(self, place: Place = _MADE) -> Workload:
         """Return the workload, whose items nothing has checked."""
-        own = self.settings.replicas is not None
+        per_replica = self.settings.replicas is not None
         # Replicas may share the encoder work, so that no two of their items have one number.
         firsts = accumulate((rows.items for rows in self.batches), initial=0)
         batches = tuple(
@@ -136,13 +136,17 @@ class MicroBatch:
                 None if self.buckets is None else tuple(map(tuple, self.buckets[number])),
                 {},
                 place,
-                tuple(rows.documents) or None if own else None,
+                tuple(rows.documents) or None if per_replica else None,
             )
             for number, (rows, first) in enumerate(zip(self.batches, firsts, strict=False))
         )
         return self._workload(batches, place)
 
     def _workload(self, batches: tuple[Batch, ...], place: Place) -> Workload:
-        fields, own = self.settings.fields, self.settings.replicas is not None
-        sequence = {**fields, "length": self.length, "documents": () if own else tuple(self.documents)}
-        return workload_of(fields, sequence, batches, place, per_replica=own)
+        fields, per_replica = self.settings.fields, self.settings.replicas is not None
+        sequence = {
+            **fields,
+            "length": self.length,
+            "documents": () if per_replica else tuple(self.documents),
+        }
+        return workload_of(fields, sequence, batches, place, per_replica=per_replica)

@@ -111,7 +111,7 @@ def check_beside(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]:
                 f"`{name}` stands beside `{FIELD}`",
                 place.key(name),
                 hint=f"move `{name}` into each element of `{FIELD}`",
-                related=(replace(place.key(FIELD), note="the micro-batches"),),
+                related=(place.key(FIELD).noted("the micro-batches"),),
             )
         elif name not in {FIELD, SCHEMA_FIELD}:
             yield _unknown(name, (FIELD,), place.key(name))

@@ -83,8 +83,8 @@ def _runs_used(rows: Sequence[int], features: Sequence[Sequence[int]]) -> list[i
     used: list[int | None] = [0]
     at = 0
     left = rows[0] if rows else 0
-    for own in features:
-        for needed in own:
+    for needs in features:
+        for needed in needs:
             if left < needed:
                 return used + [None] * (len(features) + 1 - len(used))
             left -= needed

@@ -96,8 +96,8 @@ def read_sample(sample: SampleData, family: Family, splitting: Splitting | None 
                 findings.malformed(f"there are more tokens than {most}", "text_tokens")
     if findings:
         raise InvalidInput(findings.located())
-    given = sample.data.get("id")
-    sample_id = given if isinstance(given, (str, int)) else sample.number
+    named = sample.data.get("id")
+    sample_id = named if isinstance(named, (str, int)) else sample.number
     items = tuple(_items(sized, spans, family, splitting, findings))
     if findings:
         raise InvalidInput(findings.located())
@@ -111,9 +111,9 @@ def _items(
     splitting: Splitting | None,
     findings: Findings,
 ) -> Iterator[SampleItem]:
-    for (feature, size), own in zip(sized, spans, strict=True):
+    for (feature, size), its_spans in zip(sized, spans, strict=True):
         try:
-            yield from items_of(feature, size, own, family, splitting)
+            yield from items_of(feature, size, its_spans, family, splitting)
         except ValueError as error:  # noqa: PERF203 - each video has a finding of its own
             findings.unusable(str(error), *feature.path)
 
@@ -125,15 +125,15 @@ def items_of(
 
     Raises ValueError for a video that the family's encoder is not known to keep apart.
     """
-    given = feature.grid or size
-    assert given is not None
-    inputs = family.input_rows(feature.kind, feature.runs, given)
+    shown = feature.grid or size
+    assert shown is not None
+    inputs = family.input_rows(feature.kind, feature.runs, shown)
     item = SampleItem(feature.kind, spans, inputs, feature.grid)
     if splitting is None or feature.kind != "video":
         yield item
         return
     try:
-        slices = family.slices(feature.runs, given)
+        slices = family.slices(feature.runs, shown)
     except ValueError as error:
         raise ValueError(f"videos cannot be split: {error}") from None
     yield from item.split(slices, splitting.most_rows)
@@ -154,26 +154,26 @@ def _tokens(sample: SampleData, findings: Findings) -> list[int] | None:
 
 def _text(sample: SampleData, images: int, findings: Findings) -> list[int]:
     """Return the text tokens before each image and after the last."""
-    given = sample.data.get("text_tokens")
-    if given is None:
+    text = sample.data.get("text_tokens")
+    if text is None:
         findings.malformed(
             "there are no tokens: neither `input_ids` nor `text_tokens`",
             hint="where only sizes are known, give the number of text tokens as `text_tokens`",
         )
-    elif type(given) is int and given >= 0:
-        return split_text(given, images)
-    elif not isinstance(given, list) or any(type(part) is not int or part < 0 for part in given):
+    elif type(text) is int and text >= 0:
+        return split_text(text, images)
+    elif not isinstance(text, list) or any(type(part) is not int or part < 0 for part in text):
         findings.malformed(
             "`text_tokens` must be a whole number of at least 0, or a list of them", "text_tokens"
         )
-    elif len(given) != images + 1:
+    elif len(text) != images + 1:
         findings.malformed(
-            f"`text_tokens` has {plural(len(given), 'entry', 'entries')}, not {images + 1}: "
+            f"`text_tokens` has {plural(len(text), 'entry', 'entries')}, not {images + 1}: "
             "the text before each image or video, and after the last",
             "text_tokens",
         )
     else:
-        return given
+        return text
     return [0] * (images + 1)
 
 

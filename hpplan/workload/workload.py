@@ -127,14 +127,14 @@ class Workload:
         """
         if pool is None or pool == self.encoder_pool:
             return self
-        given = next((batch for batch in self.batches if batch.buckets is not None), None)
-        if given is not None:
+        bucketed = next((batch for batch in self.batches if batch.buckets is not None), None)
+        if bucketed is not None:
             raise InvalidInput(
                 [
                     Diagnostic(
                         BUCKET_COUNT_MISMATCH,
                         f"the buckets are for `encoder_pool` {self.encoder_pool}, and not for {pool}",
-                        given.place.at("buckets"),
+                        bucketed.place.at("buckets"),
                         hint="take `buckets` out, so that items are assigned anew",
                     )
                 ]
@@ -263,7 +263,7 @@ def _batch(data: Mapping[str, Any], place: Place, *, of_replica: bool, whole: bo
     )
 
 
-_FURTHER = {one.name: one for one in FURTHER_ITEM_FIELDS}
+_FURTHER = {further.name: further for further in FURTHER_ITEM_FIELDS}
 
 
 def _item(data: Mapping[str, Any]) -> Item:
@@ -294,7 +294,7 @@ def _check_where_items_are(data: Mapping[str, Any], place: Place) -> Iterator[Di
                 f"`{name}` stands beside `replicas`",
                 place.key(name),
                 hint=f"move `{name}` into each element of `replicas`",
-                related=(replace(place.key("replicas"), note="the replicas"),),
+                related=(place.key("replicas").noted("the replicas"),),
             )
 
 
@@ -303,15 +303,10 @@ def _with_text_keys(data: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(data, dict):
         return data
     changed = dict(data)
-    changes = False
-    destinations = data.get("destinations")
-    if isinstance(destinations, dict):
+    if isinstance(destinations := data.get("destinations"), dict):
         changed["destinations"] = {
             str(key) if type(key) is int else key: ranks for key, ranks in destinations.items()
         }
-        changes = True
-    replicas = data.get("replicas")
-    if isinstance(replicas, list):
+    if isinstance(replicas := data.get("replicas"), list):
         changed["replicas"] = [_with_text_keys(replica) for replica in replicas]
-        changes = True
-    return changed if changes else data
+    return changed

@@ -253,10 +253,10 @@ def _pieces(content: BinaryIO) -> Iterator[bytes]:
 
 
 def _write_directly(path: str, content: BinaryIO) -> None:
-    own = descriptor_of(path)
+    stream = descriptor_of(path)
     with contextlib.suppress(BrokenPipeError):
         # To open what a descriptor leads to would begin it anew, or fail.
-        descriptor = os.open(path, os.O_WRONLY) if own is None else os.dup(own)
+        descriptor = os.open(path, os.O_WRONLY) if stream is None else os.dup(stream)
         with open(descriptor, "wb", buffering=0):
             for piece in _pieces(content):
                 write_all(descriptor, piece)

@@ -99,12 +99,12 @@ class _Editor:
     def _added(self, node: Node, keys: list[str], path: Path, gone: list[int]) -> dict[int, list[str]]:
         """Return the keys that a mapping lacks, under the index of the member that each is to follow."""
         members = node.members or []
-        given = frozenset(keys)
-        if not node.old.keys() >= given:
+        there = frozenset(keys)
+        if not node.old.keys() >= there:
             raise RefusedError("hpplan does not find its keys")
-        lacking = node.new.keys() - given
+        lacking = node.new.keys() - there
         if len(keys) < len(members):
-            lacking = self._lacking(node, given, lacking)
+            lacking = self._lacking(node, there, lacking)
         added: dict[int, list[str]] = {}
         if not lacking:
             return added
@@ -121,10 +121,10 @@ class _Editor:
                 added.setdefault(at if in_order else last, []).append(key)
         return added
 
-    def _lacking(self, node: Node, own: frozenset[str], lacking: set[str]) -> set[str]:
+    def _lacking(self, node: Node, keys: frozenset[str], lacking: set[str]) -> set[str]:
         """Return what a mapping lacks of some keys after what `<<` brings in."""
-        if own <= node.new.keys() and not self.anchors.moved:
-            merged = {key: value for key, value in node.old.items() if key not in own}
+        if keys <= node.new.keys() and not self.anchors.moved:
+            merged = {key: value for key, value in node.old.items() if key not in keys}
         else:
             merged = self.anchors.merged(node)
         if not merged.keys() <= node.new.keys():
@@ -185,11 +185,13 @@ class _Editor:
         new = node.new
         if type(value) is not dict or type(new) is not dict or not value.keys() <= new.keys():
             return None
-        own = [key for key in self.page.keys(path, new) if key not in value or not same(value[key], new[key])]
-        if len(own) == len(new):
+        changed = [
+            key for key in self.page.keys(path, new) if key not in value or not same(value[key], new[key])
+        ]
+        if len(changed) == len(new):
             return None
         alias = self.page.text[node.start : node.end]
-        pairs = [self.page.pair((*path, key), new[key], None) for key in own]
+        pairs = [self.page.pair((*path, key), new[key], None) for key in changed]
         return f"{{{', '.join([f'<<: {alias}', *pairs])}}}"
 
 
