@@ -125,9 +125,9 @@ class Diagnostic:
     def __post_init__(self) -> None:
         """Cut the middle out of a message or hint that quotes a text of any length."""
         for name in ("message", "hint"):
-            said = getattr(self, name)
-            if said is not None and len(said) > _LONGEST:
-                object.__setattr__(self, name, f"{said[: _LONGEST // 2]}…{said[-_LONGEST // 2 :]}")
+            text = getattr(self, name)
+            if text is not None and len(text) > _LONGEST:
+                object.__setattr__(self, name, f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}")
 
     @property
     def level(self) -> Severity:
@@ -146,7 +146,9 @@ def by_level(findings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Dia
 
 def as_errors(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return findings with the warnings among them as errors."""
-    return [replace(item, severity="error") if item.level == "warning" else item for item in findings]
+    return [
+        replace(finding, severity="error") if finding.level == "warning" else finding for finding in findings
+    ]
 
 
 def show_path(path: Path) -> str:

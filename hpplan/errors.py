@@ -36,12 +36,12 @@ class InvalidInput(HpplanError):
         from hpplan.diagnostics import show_path
 
         lines: list[str] = []
-        for item in self.diagnostics:
-            where = show_path(item.place.path)
+        for finding in self.diagnostics:
+            where = show_path(finding.place.path)
             lines.append(
-                f"{item.place.document}: {item.code.id} {item.level}: {item.message}"
+                f"{finding.place.document}: {finding.code.id} {finding.level}: {finding.message}"
                 + (f" (at {where})" if where else "")
-                + (f"; {item.hint}" if item.hint else "")
+                + (f"; {finding.hint}" if finding.hint else "")
             )
         return "\n".join(lines)
 
@@ -121,8 +121,8 @@ class Failures:
         others = list(unlike.values())
         if invalid:
             worst = max(invalid, key=lambda error: error.exit_status)
-            found = dict.fromkeys(item for error in invalid for item in error.diagnostics)
-            others.insert(0, type(worst)(found))
+            findings = dict.fromkeys(finding for error in invalid for finding in error.diagnostics)
+            others.insert(0, type(worst)(findings))
         return SeveralFailures(others) if len(others) > 1 else next(iter(others), None)
 
     def settle(self) -> None:

@@ -37,8 +37,8 @@ def none_of(value: str, known: Iterable[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _nearest(name: str, names: tuple[str, ...], like: float) -> str | None:
-    found = get_close_matches(name, names, n=1, cutoff=like)
-    return found[0] if found else None
+    near = get_close_matches(name, names, n=1, cutoff=like)
+    return near[0] if near else None
 
 
 class NearestNames:
@@ -82,7 +82,7 @@ class NearestFqn:
 
 def _differences(parts: Sequence[str], wanted: Sequence[str]) -> int:
     if len(parts) == len(wanted):
-        return sum(one != other for one, other in zip(parts, wanted, strict=True))
+        return sum(part != other for part, other in zip(parts, wanted, strict=True))
     if abs(len(parts) - len(wanted)) != 1:
         return len(wanted) + 1
     # One part too many or too few: the rest must be the same.

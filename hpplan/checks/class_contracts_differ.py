@@ -103,7 +103,7 @@ def _groups(plan: Plan, unsure: frozenset[str]) -> dict[str, list[_Group]]:
         ):
             continue
         # Entries that are written alike have one contract; working out each one would take most of the time.
-        text = repr([item for item in entry.items() if item[0] != "params"])
+        text = repr([pair for pair in entry.items() if pair[0] != "params"])
         group = by_text.setdefault(class_name, {}).get(text)
         if group is None:
             by_text[class_name][text] = _Group(contract_of(entry), [fqn])

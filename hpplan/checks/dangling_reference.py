@@ -122,11 +122,11 @@ def _names(value: Any) -> Iterator[str]:  # noqa: ANN401 - the shape of a handle
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
-        for item in value:
-            yield from _names(item)
+        for part in value:
+            yield from _names(part)
     elif isinstance(value, dict):
-        for item in value.values():
-            yield from _names(item)
+        for part in value.values():
+            yield from _names(part)
 
 
 def _pair(pair: str | list[str] | dict[str, Any]) -> Iterator[tuple[Path, str]]:

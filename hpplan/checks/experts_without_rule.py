@@ -54,7 +54,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     ruled = {fqn for rule in rules for fqn in subject.matched(rule.patterns)}
     ruled |= {fqn for fqn, record in plan.stripped.items() if record["pass"] == EpStrip.name}
     # A rule of a class that reaches none of it says so itself.
-    missed = {item.strategy.target_class for item in subject.facts.ep_rules if not subject.targets(item)}
+    missed = {each.strategy.target_class for each in subject.facts.ep_rules if not subject.targets(each)}
     classes = subject.facts.classes
     known = {
         strategy.target_class: strategy.target

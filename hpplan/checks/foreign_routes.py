@@ -107,5 +107,5 @@ def _without_buckets(data: object) -> object:
     if isinstance(data, dict):
         return {key: _without_buckets(value) for key, value in data.items() if key != "buckets"}
     if isinstance(data, list):
-        return [_without_buckets(item) for item in data]
+        return [_without_buckets(element) for element in data]
     return data

@@ -41,14 +41,14 @@ READS: tuple[str, ...] = (*RESOLUTION, "external_state_classes")
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each target class that is not external, at the first rule whose strategy has it."""
     external = set(subject.plan.external_state_classes)
-    for item in subject.facts.ep_rules:
-        name = item.strategy.target_class
-        if name is not None and name not in external and subject.targets(item):
+    for ep_rule in subject.facts.ep_rules:
+        name = ep_rule.strategy.target_class
+        if name is not None and name not in external and subject.targets(ep_rule):
             external.add(name)
             yield Diagnostic(
                 TARGET_CLASS_NOT_EXTERNAL,
                 f"the strategy of this rule replaces the forward of {name}, "
                 "which is not in the plan's `external_state_classes`",
-                item.rule.target_place("local_compute"),
+                ep_rule.rule.target_place("local_compute"),
                 hint=f"add {name} to `external_state_classes`",
             )

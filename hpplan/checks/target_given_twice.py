@@ -54,14 +54,14 @@ def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
 
 
 def _records(records: object, place: Place) -> Iterator[Diagnostic]:
-    for index, item in enumerate(records if isinstance(records, list) else ()):
-        if not isinstance(item, dict):
+    for index, record in enumerate(records if isinstance(records, list) else ()):
+        if not isinstance(record, dict):
             continue
         for names in TARGET_FIELDS.values():
-            first, *others = [name for name in names if item.get(name) is not None] or [""]
-            counts = _target(item.get(first))
+            first, *others = [name for name in names if record.get(name) is not None] or [""]
+            counts = _target(record.get(first))
             for name in others:
-                target = _target(item[name])
+                target = _target(record[name])
                 # What names no target is reported as such, and nobody knows yet whether the two agree.
                 if counts and target and counts != target:
                     yield Diagnostic(

@@ -76,17 +76,17 @@ def _records(
 ) -> Iterator[Diagnostic]:
     records = data.get(field)
     if isinstance(records, list):
-        for index, item in enumerate(records):
-            yield from _below(item, known, place.at(field, index), owner)
+        for index, record in enumerate(records):
+            yield from _below(record, known, place.at(field, index), owner)
 
 
 def _misspelt_targets(data: Mapping[str, Any], field: str, place: Place) -> Iterator[Diagnostic]:
     """Yield what is nearly a target in records that have none, and may have any other field."""
     targets = [name for names in TARGET_FIELDS.values() for name in names]
     records = data.get(field)
-    for index, item in enumerate(records if isinstance(records, list) else ()):
-        if isinstance(item, dict) and not item.keys() & set(targets):
-            for name in item:
+    for index, record in enumerate(records if isinstance(records, list) else ()):
+        if isinstance(record, dict) and not record.keys() & set(targets):
+            for name in record:
                 if nearest_name(name, targets, _NEARLY):
                     yield _unknown(name, tuple(targets), place.at(field, index), "a rule")
 

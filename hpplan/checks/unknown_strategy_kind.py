@@ -42,8 +42,8 @@ def check_rules(data: dict[str, Any], place: Place) -> Iterator[Diagnostic]:
     if rules_field(data) == "plan_overrides":
         return  # a training YAML, whose other keys are its own affair
     strategies = data.get("strategies")
-    for index, item in enumerate(strategies if isinstance(strategies, list) else ()):
-        kind = item.get("kind") if isinstance(item, dict) else None
+    for index, record in enumerate(strategies if isinstance(strategies, list) else ()):
+        kind = record.get("kind") if isinstance(record, dict) else None
         if isinstance(kind, str) and kind not in KINDS:
             near = nearest_name(kind, KINDS)
             yield Diagnostic(

@@ -45,9 +45,9 @@ READS: tuple[str, ...] = (*RESOLUTION, "parallel_dims", "rules")
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Yield each strip pattern without a match."""
     targets: dict[str, tuple[Strategy, set[str]]] = {}
-    for item in subject.facts.ep_rules:
-        strategy = item.strategy
-        targets.setdefault(strategy.target, (strategy, set()))[1].update(subject.targets(item))
+    for ep_rule in subject.facts.ep_rules:
+        strategy = ep_rule.strategy
+        targets.setdefault(strategy.target, (strategy, set()))[1].update(subject.targets(ep_rule))
     for strategy, fqns in targets.values():
         if strategy.place is None or not strategy.place.path or not fqns:
             continue

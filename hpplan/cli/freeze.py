@@ -121,10 +121,10 @@ def _at_mesh(failure: InvalidInput, mesh_text: str) -> InvalidInput:
     from hpplan.diagnostics import Place
     from hpplan.errors import InvalidOption
 
-    if any(item.code is not UNEVEN_DIMENSION for item in failure.diagnostics):
+    if any(finding.code is not UNEVEN_DIMENSION for finding in failure.diagnostics):
         return failure
     moved = []
-    for item in failure.diagnostics:
-        column = next(iter(re.finditer(rf"\b{item.place.path[-1]}\s*=\s*", mesh_text))).end() + 1
-        moved.append(replace(item, place=Place("--mesh", position=(1, column))))
+    for finding in failure.diagnostics:
+        column = next(iter(re.finditer(rf"\b{finding.place.path[-1]}\s*=\s*", mesh_text))).end() + 1
+        moved.append(replace(finding, place=Place("--mesh", position=(1, column))))
     return InvalidOption(moved)

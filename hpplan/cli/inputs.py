@@ -121,7 +121,7 @@ def note_warnings(output: Output, warnings: Iterable[Diagnostic], *, strict: boo
     findings = list(warnings)
     if not findings:
         return
-    if strict and any(item.level == "warning" for item in findings):
+    if strict and any(finding.level == "warning" for finding in findings):
         from hpplan.diagnostics import as_errors
         from hpplan.errors import InvalidInput
 

@@ -36,12 +36,10 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the order in which people meet them."""
-        del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of one command."""
-        del ctx
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = imported(f"hpplan.cli.{cmd_name}", "command")

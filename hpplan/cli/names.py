@@ -39,7 +39,6 @@ class Name(click.types.StringParamType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return the names that begin with a word."""
-        del ctx, param
         return [
             CompletionItem(name, help=words or None)
             for name, words in self._described().items()
@@ -103,7 +102,6 @@ def complete_codes(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
     Where nothing is typed yet, these are the ids.
     """
-    del ctx, param
     from hpplan.validation.catalog import all_codes
 
     before, comma, word = incomplete.rpartition(",")
@@ -126,7 +124,6 @@ def complete_code_or_file(
 
 def complete_passes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the passes that begin with a word; `A,B` completes its last part with what is not in it yet."""
-    del ctx
     from hpplan.passes.pipeline import PASSES
 
     before, comma, word = incomplete.rpartition(",")

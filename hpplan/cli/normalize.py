@@ -68,7 +68,6 @@ class _Command(Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List each pass, in the order they run, with the first line of what it says of itself."""
-        del ctx
         from hpplan.passes.pipeline import PASSES
 
         with formatter.section("Passes"):
@@ -212,8 +211,10 @@ def _normalize(
                 after=show if shown else None,
             )
             files.append(NormalizedFile(path, settings.normalized or path, plan, normalized, document.source))
-            errors = [item for item in normalized.warnings if settings.strict and item.level == "warning"]
-            warnings += (item for item in normalized.warnings if item not in errors)
+            errors = [
+                warning for warning in normalized.warnings if settings.strict and warning.level == "warning"
+            ]
+            warnings += (warning for warning in normalized.warnings if warning not in errors)
             if errors:
                 raise InvalidInput(as_errors(errors))
     documents.check()

@@ -151,7 +151,7 @@ def command(
         documents.failures.settle()
     _report(output, findings, output_format, output_file, checks.files, statistics=statistics)
     fatal = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    return 1 if any(item.level in fatal for item in findings) else 0
+    return 1 if any(finding.level in fatal for finding in findings) else 0
 
 
 def _report(

@@ -77,7 +77,6 @@ class _Command(Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List each family with its grids and rows."""
-        del ctx
         from hpplan.workload.families import FAMILIES
 
         with formatter.section("Families"):

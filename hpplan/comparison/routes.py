@@ -18,7 +18,7 @@ def compare_routes(before: RoutingTable, after: RoutingTable) -> Differences:
     Matrix, traffic and digest follow from the rest and are not compared.
     """
     old, new = _items(before), _items(after)
-    changes = {name: field_changes(item, new[name]) for name, item in old.items() if name in new}
+    changes = {name: field_changes(entry, new[name]) for name, entry in old.items() if name in new}
     return compare_names(old, new, changes, field_changes(_fields(before), _fields(after)))
 
 

@@ -80,7 +80,7 @@ def _means_json(text: str, invalid: InvalidInput) -> bool:
     from hpplan.documents.json_text.data import looks_like_json
 
     not_yaml = {YAML_SYNTAX, UNPRINTABLE_CHARACTER}
-    return any(item.code in not_yaml for item in invalid.diagnostics) and looks_like_json(text)
+    return any(finding.code in not_yaml for finding in invalid.diagnostics) and looks_like_json(text)
 
 
 def _beyond_trailing_commas(source: Source) -> Diagnostic | None:

@@ -170,8 +170,8 @@ class Sources:
         findings = list(diagnostics)
         # Reports ask for the related places next, and one walk over a text finds all of them.
         positions = self.positions(
-            dict.fromkeys(place for item in findings for place in (item.place, *item.related))
+            dict.fromkeys(place for finding in findings for place in (finding.place, *finding.related))
         )
-        resolved = [(item, positions[item.place]) for item in findings]
+        resolved = [(finding, positions[finding.place]) for finding in findings]
         resolved.sort(key=lambda pair: (pair[0].place.document, pair[1], pair[0].code.id, pair[0].message))
         return resolved

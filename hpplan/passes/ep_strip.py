@@ -33,8 +33,8 @@ class EpStrip:
         record: neither the order of rules and patterns nor how rules share them shows.
         """
         patterns: dict[Strategy, set[str]] = {}
-        for item in facts.ep_rules:
-            patterns.setdefault(item.strategy, set()).update(item.patterns)
+        for ep_rule in facts.ep_rules:
+            patterns.setdefault(ep_rule.strategy, set()).update(ep_rule.patterns)
         causes: dict[str, Cause] = {}
         owned: dict[str, Cause] = {}
         for strategy in sorted(patterns, key=lambda strategy: strategy.target):

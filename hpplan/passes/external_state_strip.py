@@ -24,7 +24,6 @@ class ExternalStateStrip:
 
     def apply(self, plan: Plan, facts: Facts) -> tuple[Plan, list[Change]]:
         """Strip every instance of the external-state classes."""
-        del facts
         causes = {
             name: Cause(
                 self.name,

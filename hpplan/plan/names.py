@@ -31,7 +31,7 @@ def sound_records(
     data: Mapping[str, Any], field: str, faults: Iterable[Diagnostic], place: Place
 ) -> list[tuple[int, dict[str, Any]]]:
     """Return the records of a list that no fault is about, each with its index."""
-    broken = {item.place.path[len(place.path) :][:2] for item in faults}
+    broken = {fault.place.path[len(place.path) :][:2] for fault in faults}
     if () in broken or (field,) in broken:
         return []
     return [pair for pair in enumerate(data.get(field) or ()) if (field, pair[0]) not in broken]

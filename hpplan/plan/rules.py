@@ -178,8 +178,8 @@ def read_rules_of_plan(plan: Plan) -> tuple[RuleSet, list[Diagnostic]]:
     for field in RULES_OF_PLAN:
         records, place = plan.data.get(field, []), plan.place.at(field)
         shape = [
-            Diagnostic(item.code, item.message, place.at(*item.place.path[1:]), item.hint)
-            for item in _check({"rules": records}, Place(plan.place.document))
+            Diagnostic(finding.code, finding.message, place.at(*finding.place.path[1:]), finding.hint)
+            for finding in _check({"rules": records}, Place(plan.place.document))
         ]
         problems += shape
         sound = sound_records(plan.data, field, shape, plan.place)
@@ -199,9 +199,9 @@ def _rules(
     Those in which something is wrong are left out.
     """
     rules = []
-    for index, item in records:
+    for index, record in records:
         here, known = place.at(index), len(problems)
-        given = what_is_given(item)
+        given = what_is_given(record)
         fields = target_fields(given)
         targets = {role: _target(given[name], here.at(name), problems) for role, name in fields.items()}
         if not any(targets.values()):

@@ -177,15 +177,15 @@ def installed_strategies() -> tuple[Strategy, ...]:
     problems: list[Diagnostic] = []
     for name, owner, data in _installed(problems):
         place = Place(f"entry point {name}")
-        items = data if isinstance(data, list | tuple) else [data]
-        shape = list(_check({"strategies": list(items)}, place))
+        records = data if isinstance(data, list | tuple) else [data]
+        shape = list(_check({"strategies": list(records)}, place))
         if shape:
             problems += (
                 Diagnostic(BROKEN_STRATEGY_PLUGIN, f"{problem.message} in {owner}", place)
                 for problem in shape
             )
             continue
-        for strategy in (strategy_from(item, place) for item in items):
+        for strategy in (strategy_from(record, place) for record in records):
             if strategy.target in owners:
                 problems.append(
                     Diagnostic(

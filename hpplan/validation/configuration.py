@@ -183,7 +183,7 @@ class Configuration:
         With `whole`, these are all plans among the files that the configuration names.
         """
         plans = [path for path in plans if _identity(path) not in self._sources]
-        problems = [item for path in plans for item in self._missing(path)]
+        problems = [problem for path in plans for problem in self._missing(path)]
         problems += self._overwritten(plans)
         read = {_identity(path) for path in plans} | self._sources.keys()
         for entry in self._matched if whole else ():
@@ -256,7 +256,7 @@ def _check_values(data: Mapping[str, Any], place: Place) -> Iterator[Diagnostic]
                 try:
                     parse_mesh(text)
                 except InvalidInput as error:
-                    yield from (replace(item, place=where) for item in error.diagnostics)
+                    yield from (replace(finding, place=where) for finding in error.diagnostics)
 
 
 def _check_placeholders(text: str, place: Place) -> Iterator[Diagnostic]:

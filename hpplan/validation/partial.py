@@ -40,8 +40,8 @@ class Partial(NamedTuple):
         unsure = self.unsure if "placements" in check.READS else self.misshapen
         return [finding for finding in findings if not self._waits(finding, unsure)]
 
-    def _waits(self, item: Diagnostic, unsure: frozenset[str]) -> bool:
-        return any(self._touched(place, unsure) for place in (item.place, *item.related))
+    def _waits(self, finding: Diagnostic, unsure: frozenset[str]) -> bool:
+        return any(self._touched(place, unsure) for place in (finding.place, *finding.related))
 
     def _touched(self, place: Place, unsure: frozenset[str]) -> bool:
         if place.document != self.plan.place.document or not place.path:
@@ -63,8 +63,8 @@ def salvage(plan: Plan, problems: Iterable[Diagnostic]) -> Partial | None:
     broken: set[str] = set()
     unsure: set[str] = set()
     misshapen: set[str] = set()
-    for item in problems:
-        field, *below = map(str, item.place.path)
+    for problem in problems:
+        field, *below = map(str, problem.place.path)
         if field == "param_plan":
             entries[below[0]] = _without(entries[below[0]], below[1:])
         elif field == "boundary_classes":
@@ -75,7 +75,7 @@ def salvage(plan: Plan, problems: Iterable[Diagnostic]) -> Partial | None:
             broken.add(field)
             continue
         unsure.add(below[0])
-        if item.code is not MALFORMED_PLACEMENT:
+        if problem.code is not MALFORMED_PLACEMENT:
             misshapen.add(below[0])
     return Partial(Plan(data, plan.place), frozenset(broken), frozenset(unsure), frozenset(misshapen))
 

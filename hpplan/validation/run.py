@@ -87,7 +87,7 @@ class CheckRun:
     def _parts(self, problems: list[Diagnostic]) -> set[str]:
         """Report what keeps rules from being read; return what of them is broken."""
         self.blocking.extend(problems)
-        fields = {str(item.place.path[0]) if item.place.path else "rules" for item in problems}
+        fields = {str(problem.place.path[0]) if problem.place.path else "rules" for problem in problems}
         return {"rules" if name in RULES_OF_FILE else name for name in fields}
 
     def check(self, document: Document) -> None:
@@ -108,9 +108,9 @@ class CheckRun:
             self.findings.extend(foreign_routes.check(table, place, plans))
         there = {content_sha256(plan) for plan, _ in plans} if self._normalized else set()
         self.findings = [
-            item
-            for item in self.findings
-            if item.code is not NOT_NORMALIZED or self._normalized[item.place.document] not in there
+            finding
+            for finding in self.findings
+            if finding.code is not NOT_NORMALIZED or self._normalized[finding.place.document] not in there
         ]
         # A finding in a rules file that several plans share turns up once for each of them.
         self.blocking = list(dict.fromkeys(self.blocking))
@@ -121,8 +121,8 @@ class CheckRun:
 
         `select` None stands for all.
         """
-        wanted = (item for item in self.findings if item.code not in ignore)
-        return [*self.blocking, *(item for item in wanted if select is None or item.code in select)]
+        wanted = (finding for finding in self.findings if finding.code not in ignore)
+        return [*self.blocking, *(finding for finding in wanted if select is None or finding.code in select)]
 
     def subject(self, plan: Plan) -> Subject:
         """Return the subject of a plan's checks.
@@ -153,7 +153,7 @@ class CheckRun:
         problems = list(check_plan(document.data, document.place))
         self.blocking.extend(problems)
         whole = Subject(plan, RuleSet(()), StrategyTable())
-        self.findings.extend(item for check in SHAPE_CHECKS for item in check.check(whole))
+        self.findings.extend(finding for check in SHAPE_CHECKS for finding in check.check(whole))
         partial = salvage(plan, problems) if problems else Partial(plan)
         if partial is None:
             self._unknown_mesh = True
@@ -178,7 +178,7 @@ class CheckRun:
         self.blocking.extend(problems)
         if problems or broken & set(RULES_OF_PLAN):
             broken |= {"rules"}
-        records = frozenset(item.place.path[:2] for item in problems)
+        records = frozenset(problem.place.path[:2] for problem in problems)
         return partial._replace(broken=broken, records=records), rules
 
     def _check_rules(self, document: Document) -> None:
@@ -190,7 +190,7 @@ class CheckRun:
         table = self._strategies(rules.strategies)
         model_type = model_type_for(nothing, rules, self.model_type)
         _, warnings = resolve_rules(nothing, rules.rules, table, model_type)
-        self.findings.extend(item for item in warnings if item.code is UNRESOLVED_TARGET)
+        self.findings.extend(warning for warning in warnings if warning.code is UNRESOLVED_TARGET)
 
     def _check_text_of_rules(self, document: Document) -> None:
         for check in RULES_CHECKS:

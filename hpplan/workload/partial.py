@@ -49,8 +49,8 @@ def salvage(data: Mapping[str, Any], faults: Iterable[Diagnostic], place: Place)
     batches = copy.get("replicas", [copy])
     partial = Partial(copy, Broken(), [Broken() for _ in batches])
     whole = partial.broken.fields
-    for item in faults:
-        match item.place.path[len(place.path) :]:
+    for fault in faults:
+        match fault.place.path[len(place.path) :]:
             case ("replicas", int(number), *below):
                 if not below or below[0] == "documents":
                     whole.add("documents")

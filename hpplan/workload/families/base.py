@@ -103,7 +103,6 @@ class Family:
 
         `given` is the grid, or the size, that gave the `runs`.
         """
-        del kind, runs, given
         return None
 
     def slices(self, runs: Runs, given: tuple[int, ...] | Size) -> int:
@@ -111,7 +110,6 @@ class Family:
 
         Raises ValueError, with the reason, where the family's encoder is not known to keep them apart.
         """
-        del runs, given
         raise ValueError(f"{self.name} is not known to encode the frames of a video apart")
 
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
@@ -119,7 +117,6 @@ class Family:
 
         Used where only sizes are known, to work out where tokens would be.
         """
-        del kind, run, runs, size
         return 0, 0
 
     @classmethod

@@ -33,7 +33,6 @@ class Custom(Family):
 
     def from_grid(self, kind: Kind, grid: tuple[int, ...]) -> Runs:
         """Return the rows of each run as they are given."""
-        del kind
         return grid
 
     def from_size(self, kind: Kind, size: Size) -> Runs:

@@ -77,12 +77,10 @@ class InternVL(Family):
 
     def input_rows(self, kind: Kind, runs: Runs, given: tuple[int, ...] | Size) -> int:
         """Count tiles."""
-        del kind, given
         return sum(runs) // self.tile_rows
 
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Count `<img>` and `</img>`; in a video also `Frame12: ` before, and a line break between frames."""
-        del size
         if kind == "image":
             return 1, 1
         return len(("Frame", ":", " ")) + len(str(run + 1)) + 1, 1 if run == runs - 1 else 2

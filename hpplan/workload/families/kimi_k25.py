@@ -85,7 +85,6 @@ class KimiK25(Family):
 
     def slices(self, runs: Runs, given: tuple[int, ...] | Size) -> int:
         """Refuse: the encoder takes the mean over the frames of a chunk, and chunks are items already."""
-        del runs, given
         raise ValueError(f"{self.name} mixes the frames of a chunk, and its chunks are items already")
 
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
@@ -93,6 +92,5 @@ class KimiK25(Family):
 
         Before a chunk of a video stands its time, `00:00:02.500`, of seven tokens.
         """
-        del run, runs, size
         media = len(("<|media_begin|>", "image", "<|media_content|>"))
         return media if kind == "image" else media + len(("00", ":", "00", ":", "02", ".", "500")), 1

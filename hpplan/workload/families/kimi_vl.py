@@ -32,7 +32,6 @@ class KimiVL(Family):
 
     def from_grid(self, kind: Kind, grid: tuple[int, ...]) -> Runs:
         """Return h x w / merge_size^2 rows."""
-        del kind
         return (merged_rows(grid[0], grid[1], self.merge_size),)
 
     def from_size(self, kind: Kind, size: Size) -> Runs:
@@ -57,10 +56,8 @@ class KimiVL(Family):
 
     def input_rows(self, kind: Kind, runs: Runs, given: tuple[int, ...] | Size) -> int:
         """Count patches: `merge_size` x `merge_size` of them become a row."""
-        del kind, given
         return sum(runs) * self.merge_size**2
 
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Count `<|media_start|>`, `image` and `<|media_content|>` before, `<|media_end|>` after."""
-        del kind, run, runs, size
         return 3, 1

@@ -52,7 +52,6 @@ class LlavaNext(Family):
 
     def from_size(self, kind: Kind, size: Size) -> Runs:
         """Fit the image into its canvas, and leave out the padded lines or columns."""
-        del kind
         side = self.view_pixels // self.patch_size
         height, width = self.canvas(size)
         lines = height // self.view_pixels * side
@@ -73,7 +72,6 @@ class LlavaNext(Family):
 
     def input_rows(self, kind: Kind, runs: Runs, given: tuple[int, ...] | Size) -> int:
         """Count views: the whole image, and those of the canvas."""
-        del kind, runs
         size = given if isinstance(given, Size) else Size(given[1], given[0])
         height, width = self.canvas(size)
         return 1 + height * width // self.view_pixels**2

@@ -51,7 +51,6 @@ class Qwen2VL(Family):
 
     def from_grid(self, kind: Kind, grid: tuple[int, ...]) -> Runs:
         """Return one run of t x h x w / merge_size^2 rows."""
-        del kind
         steps, height, width = grid
         return (steps * merged_rows(height, width, self.merge_size),)
 
@@ -78,15 +77,12 @@ class Qwen2VL(Family):
 
     def input_rows(self, kind: Kind, runs: Runs, given: tuple[int, ...] | Size) -> int:
         """Count patches: `merge_size` x `merge_size` of them become a row."""
-        del kind, given
         return sum(runs) * self.merge_size**2
 
     def slices(self, runs: Runs, given: tuple[int, ...] | Size) -> int:
         """Count temporal patches: attention stays inside each, as `cu_seqlens` has h x w for each of t."""
-        del runs
         return temporal_steps(given.frames, self.temporal_patch) if isinstance(given, Size) else given[0]
 
     def text_around(self, kind: Kind, run: int, runs: int, size: Size) -> tuple[int, int]:
         """Count `<|vision_start|>` (151652) before and `<|vision_end|>` (151653) after."""
-        del kind, run, runs, size
         return 1, 1

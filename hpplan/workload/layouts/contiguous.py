@@ -18,7 +18,6 @@ class Contiguous:
 
     def __init__(self, length: int, cp: int, documents: Sequence[int]) -> None:
         """Cut `length` into `cp` slices."""
-        del documents
         self._slice = length // cp
 
     @staticmethod
