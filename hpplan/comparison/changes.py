@@ -13,7 +13,7 @@ ABSENT = object()
 """Stands for a value that one of the two documents does not have."""
 
 
-class Layout(dict[str, str]):
+class Placements(dict[str, str]):
     """Placements, shown in flow style: `{cp: S(1), tp: R}`."""
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from hpplan.comparison.changes import (
     ABSENT,
     Differences,
     FieldChange,
-    Layout,
+    Placements,
     compare_names,
     field_changes,
     leaves,
@@ -90,7 +90,7 @@ def _meaning(fqn: str, plan: Plan, entry: Entry | None) -> dict[str, Any]:
     for field in (*ENTRY_FIELDS, *(name for name in contract if name not in ENTRY_FIELDS)):
         if field == "params" or field in CONTRACT_FIELDS:
             for tensor, layout in contract.get(field, {}).items():
-                meaning[f"{field}.{tensor}"] = Layout(layout)
+                meaning[f"{field}.{tensor}"] = Placements(layout)
         elif field in contract:
             meaning[field] = contract[field]
     return meaning

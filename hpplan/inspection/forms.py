@@ -20,7 +20,7 @@ FORMS: tuple[Form, ...] = ("region", "generic", "tp_collective", "identity")
 TP_COLLECTIVES = frozenset({"all-gather", "all-reduce", "reduce-scatter"})
 
 
-class Step(NamedTuple):
+class Redistribution(NamedTuple):
     """What redistributing one tensor along one axis takes.
 
     `operation` is a collective, or `slice`, which every rank does alone.
@@ -65,12 +65,12 @@ class Forms:
             return "identity"
         return "tp_collective" if all(step.is_tp_collective for step in steps) else "generic"
 
-    def steps(self, entry: Entry) -> list[Step]:
+    def steps(self, entry: Entry) -> list[Redistribution]:
         """Return what a boundary does on the way in and on the way out, over the active axes.
 
         A tensor that only one of the two sides names is handed on as it is.
         """
-        steps: list[Step] = []
+        steps: list[Redistribution] = []
         for source, target in SIDES:
             before, after = entry.get(source, {}), entry.get(target, {})
             for tensor, layout in before.items():
@@ -80,11 +80,11 @@ class Forms:
 
     def _steps(
         self, side: Side, tensor: str, before: Mapping[str, str], after: Mapping[str, str]
-    ) -> Iterator[Step]:
+    ) -> Iterator[Redistribution]:
         for axis in sorted((before.keys() | after.keys()) & self._axes):
             old, new = before.get(axis, "R"), after.get(axis, "R")
             if old != new:
-                yield Step(side, tensor, axis, *_operation(old, new), old, new)
+                yield Redistribution(side, tensor, axis, *_operation(old, new), old, new)
 
     @cached_property
     def _ruled(self) -> dict[str, set[str]]:

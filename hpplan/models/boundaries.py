@@ -14,7 +14,7 @@ from hpplan.models.styles import Role, style_of, styles_in_force
 State = Literal["stream", "whole", "pending", "features"]
 """How a tensor lies: as between layers, whole on each rank, as a sum to be added up, split by features."""
 
-Kind = Literal[
+BoundaryKind = Literal[
     "norm", "region", "copies", "routed", "owned", "summed", "embedding", "head", "split head",
     "gather", "split", "inner row", "inner gather", "inner split",
 ]  # fmt: skip
@@ -27,7 +27,7 @@ class Template(NamedTuple):
     outputs: tuple[State, State] | None
 
 
-TEMPLATES: Mapping[Kind, Template] = {
+TEMPLATES: Mapping[BoundaryKind, Template] = {
     "norm": Template(("stream", "stream"), ("stream", "stream")),
     # Attention, an MLP, a mixture of experts: columns and rows meet inside, and one sum is left to add up.
     "region": Template(("stream", "whole"), ("pending", "stream")),
@@ -50,15 +50,15 @@ TEMPLATES: Mapping[Kind, Template] = {
     "inner split": Template(("whole", "features"), ("pending", "whole")),
 }
 
-_HEAD: Mapping[Role, Kind] = {"gather": "head", "split": "split head"}
-_BETWEEN_LAYERS: Mapping[Role, Kind] = {"embedding": "embedding", "gather": "gather", "split": "split"}
-_AMONG_COPIES: Mapping[Role, Kind] = {
+_HEAD: Mapping[Role, BoundaryKind] = {"gather": "head", "split": "split head"}
+_BETWEEN: Mapping[Role, BoundaryKind] = {"embedding": "embedding", "gather": "gather", "split": "split"}
+_AMONG_COPIES: Mapping[Role, BoundaryKind] = {
     "experts": "inner row",
     "row": "inner row",
     "gather": "inner gather",
     "split": "inner split",
 }
-_IN_A_REGION: Mapping[Role, Kind] = {"gather": "inner gather"}
+_IN_A_REGION: Mapping[Role, BoundaryKind] = {"gather": "inner gather"}
 _NORM = re.compile(r"(?<!Batch)(?<!Group)(?<!Instance)Norm")
 
 NO_RULE = "transformers has no rule for"
@@ -69,7 +69,7 @@ NO_BOUNDARY = "hpplan has no boundary for what transformers does with"
 class Boundaries:
     """FQN to the kind of each boundary, and what is left out: FQN of a module or parameter to why."""
 
-    kinds: dict[str, Kind] = field(default_factory=dict)
+    kinds: dict[str, BoundaryKind] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
 
 
@@ -99,7 +99,7 @@ class _Finder:
         self.boundaries = Boundaries(left_out=dict.fromkeys(without, NO_BOUNDARY))
         self._walk("", None)
 
-    def _walk(self, fqn: str, around: Kind | None) -> None:
+    def _walk(self, fqn: str, around: BoundaryKind | None) -> None:
         if around is None:
             direct = (join(fqn, name) for name in self._model.modules[fqn].parameters)
             self.boundaries.left_out |= dict.fromkeys(direct, NO_RULE)
@@ -107,7 +107,7 @@ class _Finder:
             if child in self._filled and child not in self.boundaries.left_out:
                 self._visit(child, around)
 
-    def _visit(self, fqn: str, around: Kind | None) -> None:
+    def _visit(self, fqn: str, around: BoundaryKind | None) -> None:
         if self._is_norm(fqn) and (around is not None or parent(fqn) in self._ruled):
             self.boundaries.kinds[fqn] = "norm"
         elif around is None and fqn not in self._ruled:
@@ -121,16 +121,16 @@ class _Finder:
             # Of what a forward owns or adds up by itself, no leaf does so again.
             self._walk(fqn, "region" if kind in {"owned", "summed"} else kind or around)
 
-    def _kind(self, fqn: str, around: Kind | None) -> Kind | None:
+    def _kind(self, fqn: str, around: BoundaryKind | None) -> BoundaryKind | None:
         region = self._blocks.get(fqn) or self._regions.get(fqn)
         if region is None:
-            leaves = {None: _BETWEEN_LAYERS, "copies": _AMONG_COPIES}.get(around, _IN_A_REGION)
+            leaves = {None: _BETWEEN, "copies": _AMONG_COPIES}.get(around, _IN_A_REGION)
             return (_HEAD if fqn == self._model.head else leaves).get(self._roles.get(fqn, "none"))
         if around == "region":
             return "owned"
         return "summed" if around == "copies" and region == "region" else region
 
-    def _has_no_boundary(self, fqn: str, around: Kind | None) -> bool:
+    def _has_no_boundary(self, fqn: str, around: BoundaryKind | None) -> bool:
         """Whether transformers does something here, between layers, that no template says."""
         if fqn in self._regions or fqn in self._blocks:
             return fqn in self._unknown

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hpplan.diagnostics import Diagnostic, Place
 from hpplan.documents.natural import natural_key
 from hpplan.errors import InvalidInput
-from hpplan.models.boundaries import TEMPLATES, Kind, State, find_boundaries
+from hpplan.models.boundaries import TEMPLATES, BoundaryKind, State, find_boundaries
 from hpplan.models.codes import NO_PARALLEL_PLAN
 from hpplan.models.facts import ModelFacts, last_part, parent
 from hpplan.models.regions import adds_after_sum
@@ -128,7 +128,7 @@ def _placements(model: ModelFacts, mesh: Mesh) -> dict[str, Layout]:
 def _entry(
     model: ModelFacts,
     fqn: str,
-    kind: Kind,
+    kind: BoundaryKind,
     params: dict[str, Layout],
     states: Mapping[State, Layout],
     *,

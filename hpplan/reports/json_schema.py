@@ -10,10 +10,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hpplan.validation.kinds import Kind
+    from hpplan.validation.kinds import DocumentKind
 
 
-def json_schema(kind: Kind) -> dict[str, Any]:
+def json_schema(kind: DocumentKind) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a kind of document."""
     from pydantic.json_schema import GenerateJsonSchema
 
@@ -47,6 +47,6 @@ def _leave_out_defaults(node: Any) -> None:  # noqa: ANN401 - any part of a sche
             _leave_out_defaults(member)
 
 
-def render(kind: Kind) -> str:
+def render(kind: DocumentKind) -> str:
     """Return the text of a JSON Schema, with sorted keys."""
     return json.dumps(json_schema(kind), indent=2, sort_keys=True) + "\n"

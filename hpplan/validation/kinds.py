@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hpplan.documents.writer import KeyOrder
 
 
-class Kind(NamedTuple):
+class DocumentKind(NamedTuple):
     """A kind of document: its name, what a document of it does or is, and its fields.
 
     Each of `marks` is fields that together give the kind away, the first of
@@ -65,7 +65,7 @@ _OF_WORKLOADS = (
 )
 
 KINDS = (
-    Kind(
+    DocumentKind(
         "plan",
         "a plan",
         "is",
@@ -77,7 +77,7 @@ KINDS = (
         "feature_exchange is a workload",
         shape="hpplan.plan.rules:plan_with_rules",
     ),
-    Kind(
+    DocumentKind(
         "rules",
         "rules",
         "holds",
@@ -98,7 +98,7 @@ KINDS = (
         "low_precision goes with a replacement; targets resolve to strategies; patterns match something",
         shape="hpplan.plan.rules:RULES_FILE",
     ),
-    Kind(
+    DocumentKind(
         "strategies",
         "strategies",
         "holds",
@@ -114,7 +114,7 @@ KINDS = (
         unsaid="each target is declared once",
         shape="hpplan.plan.strategies:STRATEGIES",
     ),
-    Kind(
+    DocumentKind(
         "config",
         "a configuration",
         "is",
@@ -125,7 +125,7 @@ KINDS = (
         "known; no two plans are normalized into one file",
         shape="hpplan.plan.configuration:CONFIGURATION",
     ),
-    Kind(
+    DocumentKind(
         "routes",
         "a routing table",
         "is",
@@ -137,7 +137,7 @@ KINDS = (
         "granularity give; what the schema of a workload does not say either",
         shape="hpplan.routing.routes_shape:ROUTES",
     ),
-    Kind(
+    DocumentKind(
         "links",
         "links",
         "holds",
@@ -148,7 +148,7 @@ KINDS = (
         unsaid="fields occur once; between_nodes is there where ranks are on several nodes",
         shape="hpplan.routing.cluster:LINKS",
     ),
-    Kind(
+    DocumentKind(
         "execution",
         "an answer of `hpplan exec --report`",
         "is",
@@ -158,7 +158,7 @@ KINDS = (
         unsaid="amounts are those of the routing table with the same digest",
         shape="hpplan.job.execution_report:REPORT",
     ),
-    Kind(
+    DocumentKind(
         "comparison",
         "an answer of `hpplan route --compare`",
         "is",
@@ -168,7 +168,7 @@ KINDS = (
         unsaid="amounts are those that mesh and workload give",
         shape="hpplan.routing.comparison:COMPARISON",
     ),
-    Kind(
+    DocumentKind(
         "statistics",
         "an answer of `hpplan route` to many micro-batches",
         "is",
@@ -178,7 +178,7 @@ KINDS = (
         unsaid="amounts are those that mesh and micro-batches give",
         shape="hpplan.routing.statistics:STATISTICS",
     ),
-    Kind(
+    DocumentKind(
         "meshes",
         "an answer of `hpplan route` on several meshes",
         "is",
@@ -188,7 +188,7 @@ KINDS = (
         unsaid="amounts are those that meshes and micro-batches give",
         shape="hpplan.routing.meshes:MESHES",
     ),
-    Kind(
+    DocumentKind(
         "differences",
         "an answer of `hpplan diff`",
         "is",
@@ -198,7 +198,7 @@ KINDS = (
         unsaid="equal is whether nothing is listed",
         shape="hpplan.reports.changes.diff:DIFFERENCES",
     ),
-    Kind(
+    DocumentKind(
         "findings",
         "an answer of `hpplan validate`",
         "is",
@@ -207,7 +207,7 @@ KINDS = (
         unsaid="findings are sorted by file, line, column and code",
         shape="hpplan.reports.findings.json_list:FINDINGS",
     ),
-    Kind(
+    DocumentKind(
         "micro-batches",
         "workloads",
         "holds",
@@ -219,7 +219,7 @@ KINDS = (
         shape="hpplan.workload.micro_batches:MICRO_BATCHES",
         counts_as="workload",
     ),
-    Kind(
+    DocumentKind(
         "workload",
         "a workload",
         "is",
@@ -233,14 +233,14 @@ KINDS = (
         "buckets hold every item once; the length divides over the mesh",
         shape="hpplan.workload.shape:WORKLOAD",
     ),
-    Kind(
+    DocumentKind(
         "model-config",
         "a model's config.json",
         "is",
         (("architectures",), ("transformers_version", "model_type")),
         ("hpplan freeze {name}", "hpplan validate PLAN --model {name}"),
     ),
-    Kind(
+    DocumentKind(
         "proof",
         "an answer of `hpplan prove`",
         "is",
@@ -250,7 +250,7 @@ KINDS = (
         unsaid="a module that differs says why",
         shape="hpplan.proof.results:PROOF",
     ),
-    Kind(
+    DocumentKind(
         "rank",
         "an answer of `hpplan route --rank`",
         "is",
@@ -280,7 +280,7 @@ def key_order_of(data: Mapping[str, Any]) -> KeyOrder:
     return {} if kind is None or not kind.shape else key_order(kind.schema)
 
 
-def _marked(data: Mapping[str, Any]) -> Iterator[Kind]:
+def _marked(data: Mapping[str, Any]) -> Iterator[DocumentKind]:
     """Yield the kinds that a document's fields give away."""
     return (kind for kind in KINDS if any(all(name in data for name in mark) for mark in kind.marks))
 
@@ -307,7 +307,7 @@ def own_kind(data: Mapping[str, Any]) -> str | None:
     return kind_of_document(data) if kinds and ours else None
 
 
-def _holds_records(data: Mapping[str, Any], kind: Kind) -> bool:
+def _holds_records(data: Mapping[str, Any], kind: DocumentKind) -> bool:
     """Whether what stands in the fields of a kind has records of it, where it has to."""
     members = [data.get(name) for mark in kind.marks for name in mark]
     records = [record for member in members for record in (member if isinstance(member, list) else [member])]
@@ -357,6 +357,6 @@ def take(document: Document, taker: str, *wanted: str) -> str:
     raise UnusableRequest(message)
 
 
-def kind_named(name: str) -> Kind:
+def kind_named(name: str) -> DocumentKind:
     """Return a kind by its name."""
     return next(kind for kind in KINDS if kind.name == name)

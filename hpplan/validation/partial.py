@@ -15,7 +15,7 @@ from hpplan.plan.model import Plan
 from hpplan.validation.registry import Check
 
 
-class Partial(NamedTuple):
+class PartialPlan(NamedTuple):
     """A plan without what is broken in it, and what that was."""
 
     plan: Plan
@@ -53,7 +53,7 @@ class Partial(NamedTuple):
         return not by_module and (field in self.broken or place.path[:2] in self.records)
 
 
-def salvage(plan: Plan, problems: Iterable[Diagnostic]) -> Partial | None:
+def salvage(plan: Plan, problems: Iterable[Diagnostic]) -> PartialPlan | None:
     """Return a plan without what `problems` (HP1xx) are about; None where no entries or classes are left."""
     data: dict[str, Any] = dict(plan.data)
     if not all(isinstance(data.get(field), dict) for field in ("param_plan", "boundary_classes")):
@@ -77,7 +77,7 @@ def salvage(plan: Plan, problems: Iterable[Diagnostic]) -> Partial | None:
         unsure.add(below[0])
         if problem.code is not MALFORMED_PLACEMENT:
             misshapen.add(below[0])
-    return Partial(Plan(data, plan.place), frozenset(broken), frozenset(unsure), frozenset(misshapen))
+    return PartialPlan(Plan(data, plan.place), frozenset(broken), frozenset(unsure), frozenset(misshapen))
 
 
 def _without(node: Any, path: list[str]) -> Any:  # noqa: ANN401 - what a broken plan has there

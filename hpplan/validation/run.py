@@ -37,7 +37,7 @@ from hpplan.routing.routes_document import load_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.traffic_warnings import check_traffic
 from hpplan.validation.kinds import take
-from hpplan.validation.partial import Partial, salvage
+from hpplan.validation.partial import PartialPlan, salvage
 from hpplan.validation.registry import CHECKS, RULES_CHECKS, SHAPE_CHECKS
 
 CHECKED = ("plan", "rules", "strategies", "workload", "routes", "links")
@@ -154,7 +154,7 @@ class CheckRun:
         self.blocking.extend(problems)
         whole = Subject(plan, RuleSet(()), StrategyTable())
         self.findings.extend(finding for check in SHAPE_CHECKS for finding in check.check(whole))
-        partial = salvage(plan, problems) if problems else Partial(plan)
+        partial = salvage(plan, problems) if problems else PartialPlan(plan)
         if partial is None:
             self._unknown_mesh = True
             return
@@ -169,7 +169,7 @@ class CheckRun:
         for check in CHECKS[len(SHAPE_CHECKS) :]:
             self.findings.extend(partial.findings(check, check.check(subject)))
 
-    def _with_rules(self, partial: Partial) -> tuple[Partial, RuleSet]:
+    def _with_rules(self, partial: PartialPlan) -> tuple[PartialPlan, RuleSet]:
         """Return the rules for a plan, and the plan with what is broken in them."""
         broken = partial.broken | self._broken
         if self._rules is not None:

@@ -22,7 +22,7 @@ class Broken:
     items: set[int] = field(default_factory=set)
 
 
-class Partial(NamedTuple):
+class PartialWorkload(NamedTuple):
     """A workload without its broken fields, and which these are.
 
     A broken length is 1, and broken `items` and `replicas` are empty.
@@ -40,14 +40,14 @@ class Partial(NamedTuple):
         return self.broken.fields.union(*(broken.fields for broken in self.batches))
 
 
-def salvage(data: Mapping[str, Any], faults: Iterable[Diagnostic], place: Place) -> Partial:
+def salvage(data: Mapping[str, Any], faults: Iterable[Diagnostic], place: Place) -> PartialWorkload:
     """Return a workload without what `faults`, all findings about its shape, are about."""
     copy = {**data, "sequence": _mapping(data.get("sequence"))}
     if "replicas" in copy:
         replicas = copy["replicas"]
         copy["replicas"] = [_mapping(replica) for replica in replicas] if isinstance(replicas, list) else []
     batches = copy.get("replicas", [copy])
-    partial = Partial(copy, Broken(), [Broken() for _ in batches])
+    partial = PartialWorkload(copy, Broken(), [Broken() for _ in batches])
     whole = partial.broken.fields
     for fault in faults:
         match fault.place.path[len(place.path) :]:

@@ -11,7 +11,7 @@ from hpplan.errors import InvalidInput
 from hpplan.shapes.shape import values, written
 from hpplan.workload.checks import check_batch, check_documents
 from hpplan.workload.codes import BUCKET_COUNT_MISMATCH, ITEMS_BESIDE_REPLICAS, MISSING_WORKLOAD_FIELD
-from hpplan.workload.partial import Partial, salvage
+from hpplan.workload.partial import PartialWorkload, salvage
 from hpplan.workload.shape import (
     BATCH_FIELDS,
     DTYPES,
@@ -225,7 +225,7 @@ _Given = tuple[dict[str, Any], Place, bool]
 
 
 def _read(
-    partial: Partial, place: Place, misplaced: list[Diagnostic]
+    partial: PartialWorkload, place: Place, misplaced: list[Diagnostic]
 ) -> tuple[list[Diagnostic], list[_Given]]:
     """Return what is wrong with the documents and the batches of a workload, and these batches."""
     data = partial.data

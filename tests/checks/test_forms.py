@@ -8,7 +8,7 @@ import pytest
 
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document
-from hpplan.inspection.forms import Form, Forms, Step
+from hpplan.inspection.forms import Form, Forms, Redistribution
 from hpplan.inspection.subject import Subject
 from hpplan.plan.model import Plan
 from hpplan.plan.rules import RuleSet, load_rules
@@ -61,7 +61,7 @@ def test_one_change(before: Layout, after: Layout, form: Form, operation: str, w
     subject = subject_of(entry, mesh_dim_names=["cp", "tp"])
     (axis,) = before
     assert Forms(subject).steps(entry) == [
-        Step("out", "y", axis, operation, what, before[axis], after.get(axis, "R"))
+        Redistribution("out", "y", axis, operation, what, before[axis], after.get(axis, "R"))
     ]
     assert form_of(subject) == form
 

@@ -22,7 +22,7 @@ from hpplan.routing.cluster import KEY_ORDER as LINKS_KEY_ORDER
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_writer import routes_to_data
-from hpplan.validation.kinds import WITH_SCHEMA, Kind, key_order_of
+from hpplan.validation.kinds import WITH_SCHEMA, DocumentKind, key_order_of
 from hpplan.validation.run import CheckRun
 from hpplan.workload.shape import KEY_ORDER
 from hpplan.workload.workload import load_workload
@@ -66,7 +66,7 @@ def faults(name: str, data: object) -> list[list[Any]]:
 
 
 @each_kind
-def test_committed_schemas_are_fresh(kind: Kind) -> None:
+def test_committed_schemas_are_fresh(kind: DocumentKind) -> None:
     """A failure means that a model was changed and its schema was not: `hpplan schema NAME -o FILE`."""
     assert (ROOT / "schemas" / f"{kind.name}.schema.json").read_text(encoding="utf-8") == render(kind)
 
@@ -85,7 +85,7 @@ def test_no_schema_is_left_over() -> None:
 
 
 @each_kind
-def test_schemas_are_valid_and_say_what_they_are(kind: Kind) -> None:
+def test_schemas_are_valid_and_say_what_they_are(kind: DocumentKind) -> None:
     """A failure means that an editor cannot use a schema, or shows its user nothing about it."""
     schema = json_schema(kind)
     Draft202012Validator.check_schema(schema)
@@ -108,7 +108,7 @@ def fields_of(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN40
 
 
 @each_kind
-def test_every_field_says_what_it_is(kind: Kind) -> None:
+def test_every_field_says_what_it_is(kind: DocumentKind) -> None:
     """A failure means that an editor shows a field and not what it is for."""
     assert [name for name, field in fields_of(json_schema(kind)) if not field.get("description")] == []
 

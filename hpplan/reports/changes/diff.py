@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hpplan.comparison.changes import ABSENT, Layout
+from hpplan.comparison.changes import ABSENT, Placements
 from hpplan.reports.findings.base import dump
 from hpplan.reports.terminal.paint import BOLD, DIM, GREEN, RED, YELLOW, paint
 from hpplan.reports.terminal.visible import visible
@@ -84,7 +84,7 @@ def _change(change: FieldChange) -> str:
 def _value(value: Any) -> str:  # noqa: ANN401 - document data
     if value is ABSENT:
         return "(absent)"
-    if isinstance(value, str | Layout):
+    if isinstance(value, str | Placements):
         return str(value)
     return json.dumps(value, ensure_ascii=False)
 
