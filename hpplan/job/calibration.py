@@ -41,12 +41,14 @@ class _Sizes(NamedTuple):
     """By what its size is divided for the others, so that latency and bandwidth are told apart."""
 
 
-_WITHIN = _Sizes(0.04, (1, 4, 16))
+_WITHIN = _Sizes(0.04, (1, 2, 8))
 _BETWEEN = _Sizes(0.3, (1, 2))
 """Shorter ones measure the buffers of a network, and not its links."""
 
 
-_ITERATIONS, _WARMUP = 7, 1
+_ROUNDS, _ITERATIONS, _WARMUP = 3, 3, 1
+"""Each exchange has its turn several times: what disturbs the machine for a while then disturbs none much."""
+
 _DTYPE = "bfloat16"
 
 
@@ -85,6 +87,13 @@ def _ranks_per_node(everyone: ExchangeGroup) -> int:
     return size
 
 
+class _Times(NamedTuple):
+    """Seconds of each iteration."""
+
+    forward: list[float]
+    backward: list[float]
+
+
 class _Runs:
     """Runs patterns in growing sizes."""
 
@@ -102,33 +111,42 @@ class _Runs:
         self._device = device
         self._everyone = everyone
         self._progress = progress
-        self._done, self._all = 0, steps
+        self._done, self._all = 0, steps * _ROUNDS
 
     def timed(self, mesh: str, patterns: dict[str, Pattern], sizes: _Sizes) -> list[Timed]:
         """Run each pattern in several sizes; the first says how large they are."""
         group = ExchangeGroup.from_mesh(mesh, self._settings.timeout, self._session.ledger)
         group.transport.watches_devices = True
-        size, found = _FIRST, []
+        size = _FIRST
         first = next(iter(patterns.values()))
         while size < _MOST:
-            one = self._time(group, table_of(mesh, first, size, _DTYPE), 1)
-            if one.forward >= sizes.seconds / 2:
+            (seconds,) = self._run(group, table_of(mesh, first, size, _DTYPE), 1).forward
+            if seconds >= sizes.seconds / 2:
                 break
-            growth = min(_GROWTH, sizes.seconds / one.forward)
+            growth = min(_GROWTH, sizes.seconds / seconds)
             size = min(_MOST, max(size + 1, int(size * growth)))
-        for pattern in patterns.values():
-            for part in sizes.parts:
-                found.append(self._time(group, table_of(mesh, pattern, size // part, _DTYPE), _ITERATIONS))
+        tables = [
+            table_of(mesh, one, size // part, _DTYPE) for one in patterns.values() for part in sizes.parts
+        ]
+        times = [_Times([], []) for _ in tables]
+        for _ in range(_ROUNDS):
+            for table, taken in zip(tables, times, strict=True):
+                found = self._run(group, table, _ITERATIONS)
+                taken.forward.extend(found.forward)
+                taken.backward.extend(found.backward)
                 self._done += 1
                 self._progress(min(self._done, self._all - 1), self._all)
-        return found
+        return [
+            Timed(table, median(taken.forward), median(taken.backward))
+            for table, taken in zip(tables, times, strict=True)
+        ]
 
     def finish(self) -> None:
         """Say that all is done."""
         self._progress(self._all, self._all)
 
-    def _time(self, group: ExchangeGroup, table: RoutingTable, iterations: int) -> Timed:
-        """Run a table; return the median time of the slowest rank, which is the same on all ranks."""
+    def _run(self, group: ExchangeGroup, table: RoutingTable, iterations: int) -> _Times:
+        """Run a table; return the times of the slowest rank, which are the same on all ranks."""
         timings = measure(
             FeatureExchange.from_routes(table, group),
             table.workload,
@@ -140,7 +158,6 @@ class _Runs:
             plain=False,
         )
         told = self._everyone.gathered((timings.forward, timings.backward), "comparing times")
-        forward, backward = (
-            median(max(times) for times in zip(*(rank[way] for rank in told), strict=True)) for way in (0, 1)
+        return _Times(
+            *([max(times) for times in zip(*(rank[way] for rank in told), strict=True)] for way in (0, 1))
         )
-        return Timed(table, forward, backward)

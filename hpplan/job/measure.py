@@ -44,7 +44,7 @@ def measure(
     together: dist.ProcessGroup | None = None,
     plain: bool = True,
 ) -> Timings:
-    """Time the exchange of random rows; every rank of the group calls this.
+    """Time the exchange of rows; every rank of the group calls this.
 
     All ranks of `together` start each step at once; None stands for the whole job.
 
@@ -56,7 +56,7 @@ def measure(
     route = exchange.route
     width = workload.feature_width
     features = [
-        torch.randn(route.rows_produced, width, device=device).to(dtype).requires_grad_(backward)
+        torch.ones(route.rows_produced, width, dtype=dtype, device=device, requires_grad=backward)
         for _ in range(workload.payloads)
     ]
     columns = width * workload.payloads

@@ -14,7 +14,7 @@ from hpplan.shapes.findings import Checker, Codes, ignored, kind_of
 from hpplan.shapes.shape import Field, Shape, count, key_order, told, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from pydantic_core.core_schema import CoreSchema
 
@@ -47,6 +47,11 @@ LINK_KIND = Shape(
         count(1),
         "Ranks of a node, one after the other, that share one such link.",
         default=1,
+    ),
+    Field(
+        "rank_bandwidth",
+        _SPEED,
+        "What one rank alone gets of a link, each way, in 10^9 bytes/s, where its core is too slow for more.",
     ),
     Field(
         "two_way",
@@ -91,6 +96,25 @@ check_links = Checker(
 )
 
 
+class Carried(NamedTuple):
+    """What links of one kind carry in one collective, in bytes."""
+
+    links: frozenset[tuple[int, int]]
+    """One way, and the other: the more first; links that carry the same once."""
+    of_rank: int
+    """The most that one rank sends or receives."""
+
+    @property
+    def most(self) -> int:
+        """The most that a link carries one way."""
+        return max(self.links, default=(0, 0))[0]
+
+    @property
+    def least(self) -> int:
+        """What that link carries the other way."""
+        return max(self.links, default=(0, 0))[1]
+
+
 class LinkKind(NamedTuple):
     """Links of one kind."""
 
@@ -102,10 +126,16 @@ class LinkKind(NamedTuple):
     """Ranks that share one link."""
     two_way: float = 0.0
     """How much of what goes the other way holds up what it carries."""
+    rank_bandwidth: float | None = None
+    """GB/s that one rank alone gets of it; None: all."""
 
-    def seconds(self, ways: Iterable[tuple[int, int]]) -> float:
-        """Return the time of the slowest link, of which each has bytes one way and, fewer, the other."""
-        return max((most + self.two_way * least for most, least in ways), default=0) / self.bandwidth / 1e9
+    def seconds(self, carried: Carried) -> float:
+        """Return the time of the slowest link, or of the rank that alone does not fill one."""
+        most = max((most + self.two_way * least for most, least in carried.links), default=0)
+        seconds = most / self.bandwidth / 1e9
+        if self.rank_bandwidth is None:
+            return seconds
+        return max(seconds, carried.of_rank / self.rank_bandwidth / 1e9)
 
 
 class Cluster(NamedTuple):

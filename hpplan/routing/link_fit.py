@@ -1,17 +1,17 @@
 """The links of a cluster from measured times: exchanges of known bytes, and what explains their times best.
 
 Within a node and between nodes, exchanges of several patterns and sizes are run. Their times are those of
-`link_time`, in which all but two things are linear: how many ranks share a link, and how many of a node copy
-at once. Each number of ranks that divides a node is tried; for each, latency, bandwidth and copies follow
-from least squares of relative errors, and the numbers that leave the least error are taken.
+`link_time`, in which all but three things are linear: how many ranks share a link, what one rank alone gets
+of it, and how many of a node copy at once. Each number of ranks that divides a node is tried; for each,
+latency, bandwidth and copies follow from least squares of relative errors, and what one rank gets from the
+runs in which one rank alone sends or receives. The numbers that leave the least error are taken.
 """
 
 from __future__ import annotations
 
-from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.routing.cluster import Cluster, LinkKind
+from hpplan.routing.cluster import Carried, Cluster, LinkKind
 from hpplan.routing.link_time import Loads, exchanges_of, rows_of
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.request import FASTEST, SLOWEST
@@ -20,7 +20,7 @@ from hpplan.workload.shape import DTYPES
 from hpplan.workload.workload import load_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from hpplan.routing.link_time import Copies
     from hpplan.routing.routes import RoutingTable
@@ -29,7 +29,7 @@ FEATURE_WIDTH = 1024
 """Columns of a row that is sent."""
 
 Pattern = dict[int, list[tuple[tuple[int, ...], float]]]
-"""What each rank of a parent sends: to which ranks, and what part of the bytes of a rank."""
+"""What each rank of a parent sends: to which ranks, and how many times the bytes of a rank."""
 
 
 class Timed(NamedTuple):
@@ -48,7 +48,8 @@ def within_node(ranks: int) -> dict[str, Pattern]:
         return {"keep": keep}
     return {
         "all to all": {rank: [((other,), 1 / ranks) for other in everyone] for rank in everyone},
-        "one to all": {0: [((other,), 1 / (ranks - 1)) for other in everyone[1:]]},
+        "one to all": {0: [((other,), 1.0) for other in everyone[1:]]},
+        "half to half": {rank: [((rank + ranks // 2,), 2.0)] for rank in everyone[: ranks // 2]},
         "to the next": {rank: [(((rank + 1) % ranks,), 1.0)] for rank in everyone},
         "records to all": {rank: [(everyone, 1 / ranks)] for rank in everyone},
         "keep": keep,
@@ -71,7 +72,7 @@ def between_nodes(nodes: int, ranks: int) -> dict[str, Pattern]:
     return {
         "all to the next": {rank: [((other,), 1 / ranks) for other in next_node(rank)] for rank in everyone},
         "first node": {rank: [((rank + ranks,), 1.0)] for rank in everyone[:ranks]},
-        "first rank": {0: [((ranks,), 1.0)]},
+        "first rank": {0: [((ranks,), float(ranks))]},
         "records to the next": {rank: [(tuple(next_node(rank)), 1 / ranks)] for rank in everyone},
     }
 
@@ -107,63 +108,174 @@ def table_of(mesh: str, pattern: Pattern, size: int, dtype: str) -> RoutingTable
 
 def fitted(within: Sequence[Timed], between: Sequence[Timed], ranks_per_node: int) -> Cluster:
     """Return the links that explain the times best; `between` is empty where there is one node."""
-    near, copies, at_once = _within(within, ranks_per_node)
+    near, copy, at_once = _within(within, ranks_per_node)
     told = None if at_once == ranks_per_node else at_once
-    if not between:
-        return Cluster(ranks_per_node, near, _speed(copies), copies_at_once=told)
-    best: tuple[float, LinkKind] | None = None
-    for shared in _divisors(ranks_per_node):
-        lines, times, weights = [], [], []
-        for loads, copied, seconds in _measured(between, ranks_per_node, 1, shared):
-            lines.append([float(loads.far_peers), *map(float, max(loads.between))])
-            times.append(seconds - loads.near_peers * near.latency / 1e6 - copied.counted(at_once) * copies)
-            weights.append(1 / seconds)
-        (latency, far, other), error = least_squares(lines, times, weights)
-        if best is None or error < best[0]:
-            two_way = _rounded(min(1.0, other / far)) if far else 0.0
-            best = error, LinkKind(_speed(far), _rounded(latency * 1e6), shared, two_way)
-    assert best is not None
-    return Cluster(ranks_per_node, near, _speed(copies), best[1], told)
+
+    def known(run: _Run) -> float:
+        return run.near * near.latency / 1e6 + run.copies.counted(at_once) * copy
+
+    far = _between(between, ranks_per_node, known) if between else None
+    return Cluster(ranks_per_node, near, _speed(copy), far, told)
 
 
 def _within(timed: Sequence[Timed], ranks_per_node: int) -> tuple[LinkKind, float, int]:
     """Return the links within a node, the seconds in which a rank copies a byte, and how many do at once."""
-    best: tuple[float, LinkKind, float, int] | None = None
-    for shared, at_once in product(_divisors(ranks_per_node), repeat=2):
-        lines, times = [], []
-        for loads, copied, seconds in _measured(timed, ranks_per_node, shared, 1):
-            lines.append(
-                [float(max(1, loads.near_peers)), float(max(loads.within)[0]), copied.counted(at_once)]
-            )
-            times.append(seconds)
-        (latency, near, copies), error = least_squares(lines, times, [1 / one for one in times])
-        if best is None or error < best[0]:
-            # A rank without peers in its node has no link there: what it moves, it copies.
-            speed = _speed(near if ranks_per_node > 1 else copies)
-            best = error, LinkKind(speed, _rounded(latency * 1e6), shared), copies, at_once
-    assert best is not None
-    return best[1:]
+    counts = _divisors(ranks_per_node)
+    tried: list[tuple[_Explained, int, int]] = []
+    for shared in counts:
+        runs = _runs(timed, ranks_per_node, shared, 1)
+        found = [(_explained([_near(run, at_once) for run in runs]), shared, at_once) for at_once in counts]
+        tried.append(min(found, key=lambda one: one[0].error))
+    found, shared, at_once = _simplest(tried)
+    latency, byte, copy = found.factors
+    # A rank without peers in its node has no link there: what it moves, it copies.
+    found = found._replace(factors=[latency, byte if ranks_per_node > 1 else copy, 0.0])
+    return _link_kind(found, shared), copy, at_once
 
 
-def _measured(
-    timed: Sequence[Timed], ranks_per_node: int, within: int, between: int
-) -> Iterator[tuple[Loads, Copies, float]]:
-    """Yield loads, bytes copied and seconds of each run, forward and backward."""
+def _between(timed: Sequence[Timed], ranks_per_node: int, known: Callable[[_Run], float]) -> LinkKind:
+    """Return the links between nodes; `known` is the part of the time that is not theirs."""
+    tried = [
+        (_explained([_far(run, known(run)) for run in _runs(timed, ranks_per_node, 1, shared)]), shared)
+        for shared in _divisors(ranks_per_node)
+    ]
+    return _link_kind(*_simplest(tried))
+
+
+def _simplest(tried: Sequence[Any]) -> Any:  # noqa: ANN401 - tuples that begin with what was explained
+    """Return the last that leaves less of the error than those before it, where fewer ranks share a link."""
+    best = tried[0]
+    for one in tried[1:]:
+        if one[0].error < _BETTER * best[0].error:
+            best = one
+    return best
+
+
+def _link_kind(found: _Explained, shared: int) -> LinkKind:
+    latency, byte, other = found.factors
+    two_way = _rounded(min(1.0, other / byte)) if byte else 0.0
+    of_rank = None if found.of_rank is None else _speed(found.of_rank)
+    return LinkKind(_speed(byte), _rounded(latency * 1e6), shared, two_way, of_rank)
+
+
+class _Run(NamedTuple):
+    """What a run asked of links and ranks, and the seconds that it took."""
+
+    near: int
+    """Peers in the node; at least one, so that what a collective costs at least is in their latency."""
+    far: int
+    within: Carried
+    between: Carried
+    copies: Copies
+    seconds: float
+
+
+def _runs(timed: Sequence[Timed], ranks_per_node: int, within: int, between: int) -> list[_Run]:
+    """Return each run, forward and backward, where so many ranks share a link of either kind."""
+    found = []
     for table, forward, backward in timed:
-        rows = rows_of(table.workload)
-        loads = Loads.of(exchanges_of(table), rows, ranks_per_node, within, between)
-        for copies, seconds in ((loads.forward_copies, forward), (loads.backward_copies, backward)):
-            if seconds:
-                yield loads, copies, seconds
+        loads = Loads.of(exchanges_of(table), rows_of(table.workload), ranks_per_node, within, between)
+        shared = (max(1, loads.near_peers), loads.far_peers, loads.within, loads.between)
+        found += [
+            _Run(*shared, copies, seconds)
+            for copies, seconds in ((loads.forward_copies, forward), (loads.backward_copies, backward))
+            if seconds
+        ]
+    return found
+
+
+def _near(run: _Run, at_once: int) -> _Line:
+    values = [float(run.near), float(run.within.most), run.copies.counted(at_once)]
+    return _Line(values, run.within, run.seconds, run.seconds)
+
+
+def _far(run: _Run, known: float) -> _Line:
+    values = [float(run.far), float(run.between.most), float(run.between.least)]
+    return _Line(values, run.between, run.seconds - known, run.seconds)
+
+
+class _Line(NamedTuple):
+    """One equation: the second factor is the seconds in which a link carries a byte."""
+
+    values: list[float]
+    carried: Carried
+    seconds: float
+    whole: float
+    """Seconds of the whole run, of which the error is a part."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether one rank sends or receives all that a link carries."""
+        return 0 < self.carried.most == self.carried.of_rank
+
+
+class _Explained(NamedTuple):
+    """Factors, the seconds in which one rank alone moves a byte where that is longer, and the error left."""
+
+    factors: list[float]
+    of_rank: float | None
+    error: float
+
+
+def _explained(lines: Sequence[_Line]) -> _Explained:
+    """Explain the times by links that are alike for all, or that one rank alone does not fill."""
+    plain = _Explained(_solved_for(lines), None, 0.0)
+    plain = plain._replace(error=_error(lines, plain))
+    alone = [line for line in lines if line.alone]
+    others = [line for line in lines if not line.alone and line.carried.most]
+    if not alone or not others:
+        return plain
+    factors = _solved_for([line for line in lines if not line.alone])
+    left = [
+        line._replace(
+            values=[float(line.carried.of_rank)],
+            seconds=line.seconds - _told(line, [factors[0], 0.0, factors[2]]),
+        )
+        for line in alone
+    ]
+    (of_rank,) = _solved_for(left)
+    limited = _Explained(factors, of_rank, 0.0)
+    limited = limited._replace(error=_error(lines, limited))
+    slower = of_rank * _SLOWER > factors[1]
+    return limited if slower and limited.error < _CLEARER * plain.error else plain
+
+
+def _solved_for(lines: Sequence[_Line]) -> list[float]:
+    return least_squares(
+        [line.values for line in lines], [line.seconds for line in lines], [1 / line.whole for line in lines]
+    )
+
+
+def _told(line: _Line, factors: Sequence[float]) -> float:
+    return sum(factor * value for factor, value in zip(factors, line.values, strict=True))
+
+
+def _error(lines: Sequence[_Line], found: _Explained) -> float:
+    """Return the sum of squares of relative errors; what is left of one in a thousand tells nothing."""
+    error = len(lines) * _EXACT**2
+    for line in lines:
+        link = line.values[1] * found.factors[1]
+        slower = max(link, line.carried.of_rank * (found.of_rank or 0.0)) - link
+        error += ((_told(line, found.factors) + slower - line.seconds) / line.whole) ** 2
+    return error
+
+
+_BETTER = 0.9
+"""How much less of the error must be left for links that take more to describe."""
+
+_CLEARER = 0.98
+"""The same for what one rank alone gets, of which few runs tell."""
+
+_EXACT = 1e-3
+
+_SLOWER = 0.9
+"""What part of a link's speed one rank alone has at the most, to be told."""
 
 
 def least_squares(
     lines: Sequence[Sequence[float]], values: Sequence[float], weights: Sequence[float]
-) -> tuple[list[float], float]:
-    """Return the factors, none below zero, with which lines give values best, and the error that is left.
-
-    Each line counts with its weight. The error is the sum of squares of weighted differences.
-    """
+) -> list[float]:
+    """Return the factors, none below zero, with which lines give values best; each counts with its weight."""
     used = list(range(len(lines[0])))
     while True:
         found = _solved(
@@ -176,11 +288,7 @@ def least_squares(
     factors = [0.0] * len(lines[0])
     for at, factor in zip(used, found, strict=True):
         factors[at] = factor
-    error = 0.0
-    for line, value, weight in zip(lines, values, weights, strict=True):
-        told = sum(factor * one for factor, one in zip(factors, line, strict=True))
-        error += ((told - value) * weight) ** 2
-    return factors, error
+    return factors
 
 
 def _solved(lines: Sequence[Sequence[float]], values: Sequence[float]) -> list[float]:

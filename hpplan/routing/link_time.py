@@ -14,7 +14,8 @@ The time of one collective, as gloo and NCCL run an all-to-all, is
 - *The slowest link*: all messages of a collective are on their way at once, so they end with the link that
   has most to carry: `(most + two_way * least) / bandwidth`, of the bytes that it carries out and in. A link
   between nodes carries what its `shared_by` ranks send to other nodes, and one within a node what they send
-  to others of their node. All parents exchange at once, and share links.
+  to others of their node. One rank alone may get `rank_bandwidth` at most. All parents exchange at once, and
+  share links.
 
 Backward, the gradients go the other way: what was sent is received, over the same links. Collectives that
 run one after the other add up. Bandwidths are those that `hpplan exec --calibrate` finds with exchanges of
@@ -27,6 +28,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.routing.cells import moved_by_rank, moved_inside, pattern_of
+from hpplan.routing.cluster import Carried
 from hpplan.workload.shape import DTYPES
 
 if TYPE_CHECKING:
@@ -146,9 +148,8 @@ class Loads(NamedTuple):
     near_peers: int
     """Of a rank, in its node."""
     far_peers: int
-    within: frozenset[tuple[int, int]]
-    """Bytes that links carry one way, and the other: the more first; alike ones once."""
-    between: frozenset[tuple[int, int]]
+    within: Carried
+    between: Carried
     forward_copies: Copies
     backward_copies: Copies
 
@@ -162,8 +163,8 @@ class Loads(NamedTuple):
         between_shared_by: int,
     ) -> Loads:
         """Add up what exchanges that run at once put on links, so many ranks sharing one."""
-        within: dict[tuple[int, int], list[int]] = {}
-        between: dict[tuple[int, int], list[int]] = {}
+        within: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        between: dict[tuple[int, int], list[tuple[int, int]]] = {}
         copied: dict[int, list[_OfRank]] = {}
         near_peers = far_peers = 0
         known: dict[tuple[int, tuple[int, ...]], list[_OfRank]] = {}
@@ -176,18 +177,15 @@ class Loads(NamedTuple):
             near_peers, far_peers = max(near_peers, near), max(far_peers, len(nodes) - 1 - near)
             for rank, moved in zip(exchange.ranks, known[key], strict=True):
                 node, at = divmod(rank, ranks_per_node)
-                link = within.setdefault((node, at // within_shared_by), [0, 0])
-                link[0] += moved.sent_near
-                link[1] += moved.received_near
-                link = between.setdefault((node, at // between_shared_by), [0, 0])
-                link[0] += moved.sent_far
-                link[1] += moved.received_far
+                near_link, far_link = (node, at // within_shared_by), (node, at // between_shared_by)
+                within.setdefault(near_link, []).append((moved.sent_near, moved.received_near))
+                between.setdefault(far_link, []).append((moved.sent_far, moved.received_far))
                 copied.setdefault(node, []).append(moved)
         return cls(
             near_peers,
             far_peers,
-            _ways(within.values(), rows.size),
-            _ways(between.values(), rows.size),
+            _carried(within.values(), rows.size),
+            _carried(between.values(), rows.size),
             _copies([[one.forward * rows.size for one in node] for node in copied.values()]),
             _copies([[one.backward * rows.size for one in node] for node in copied.values()]),
         )
@@ -197,8 +195,15 @@ def _copies(nodes: Sequence[Sequence[float]]) -> Copies:
     return Copies(max(map(max, nodes)), max(map(sum, nodes)))
 
 
-def _ways(links: Iterable[list[int]], size: int) -> frozenset[tuple[int, int]]:
-    return frozenset((max(link) * size, min(link) * size) for link in links)
+def _carried(links: Iterable[Sequence[tuple[int, int]]], size: int) -> Carried:
+    """Return what links carry of what each of their ranks sends and receives."""
+    ways: set[tuple[int, int]] = set()
+    most = 0
+    for ranks in links:
+        out, into = (sum(rows) * size for rows in zip(*ranks, strict=True))
+        ways.add((max(out, into), min(out, into)))
+        most = max(most, *map(max, ranks))
+    return Carried(frozenset(ways), most * size)
 
 
 class _OfRank(NamedTuple):
