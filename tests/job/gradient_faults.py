@@ -153,14 +153,14 @@ class _Rank:
         self._arrived: dict[int, torch.Tensor] = {}
         self._sent: torch.Tensor | None = None
 
-    def all_to_all(self, received: torch.Tensor, sent: torch.Tensor, *_: Any) -> tuple[()]:  # noqa: ANN401 - as of a transport
+    def all_to_all(self, received: torch.Tensor, sent: torch.Tensor, *_: Any) -> Iterator[None]:  # noqa: ANN401 - as of a transport
         """Take what this rank sends, and hand over what others sent it before."""
         import torch
 
         self._sent = sent.clone()
         if len(self._arrived) == len(self._packing.order):
             torch.cat([self._arrived[rank] for rank in sorted(self._arrived)], out=received)
-        return ()
+        return iter(())
 
     def reaches(self, rank: _Rank) -> bool:
         """Whether this rank gives anything back to another, or to itself."""

@@ -25,9 +25,12 @@ WORKLOAD = {
     "items": [
         {"item_id": 0, "batch_index": 0, "decoder_token_start": 5, "output_rows": 10},
         {"item_id": 1, "batch_index": 0, "decoder_token_start": 20, "output_rows": 8},
+        {"item_id": 2, "batch_index": 0, "decoder_token_start": 0, "output_rows": 2},
+        {"item_id": 3, "batch_index": 0, "decoder_token_start": 16, "output_rows": 2},
     ],
-    "buckets": [[0], [1], [], []],
+    "buckets": [[0], [1], [2], [3]],
 }
+"""Each rank has rows: one without any learns the others' dtype first, and breaks off in another place."""
 TIMEOUT = 60
 """Seconds, more than `run_command` has patience for: what ends a run must be noticed, not waited out."""
 
