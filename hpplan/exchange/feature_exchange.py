@@ -25,6 +25,7 @@ from hpplan.exchange.packing import Packing
 from hpplan.exchange.payloads import difference, look_of, name_of, news, signature_of, tensors
 from hpplan.exchange.received import Received
 from hpplan.exchange.running import Pending, finish
+from hpplan.exchange.uncompiled import uncompiled
 from hpplan.routing.assignment import DEFAULT_POLICY
 from hpplan.routing.assignment.base import LOAD_FACTOR
 from hpplan.routing.routes import plan_rank_exchange, plan_routes
@@ -109,6 +110,7 @@ class FeatureExchange:
         self._engine = Engine(packing, group.transport, group.memory, divisor)
 
     @classmethod
+    @uncompiled
     def from_routes(
         cls,
         routes: RoutingTable,
@@ -134,6 +136,7 @@ class FeatureExchange:
         return cls._of(routes.rank_exchange(dist.get_rank()), lambda: routes, made, replica_grad)
 
     @classmethod
+    @uncompiled
     def plan(
         cls,
         items: Sequence[Mapping[str, Any]],
@@ -179,6 +182,7 @@ class FeatureExchange:
         ).wait()
 
     @classmethod
+    @uncompiled
     def plan_ahead(
         cls,
         items: Sequence[Mapping[str, Any]],
@@ -251,6 +255,7 @@ class FeatureExchange:
         made._table = table
         return made
 
+    @uncompiled
     def write(self, path: str | os.PathLike[str]) -> bool:
         """Write the routing table of this step to a file, in JSON, for `hpplan route` to show.
 
@@ -279,6 +284,7 @@ class FeatureExchange:
             workload = replace(workload, input_dtype=dtype, input_width=inputs.widths[0])
         return workload
 
+    @uncompiled
     def bring(
         self, inputs: torch.Tensor, *of_items: torch.Tensor, least: Sequence[int] | None = None
     ) -> tuple[torch.Tensor, ...]:
@@ -337,6 +343,7 @@ class FeatureExchange:
             tokens[local : local + stop - start] = torch.arange(start, stop)
         return tokens
 
+    @uncompiled
     def take_local(self, whole: torch.Tensor, dim: int = 1, padding: float = 0) -> torch.Tensor:
         """Return this rank's slice of a tensor that has all tokens of a batch row along `dim`.
 
@@ -372,6 +379,7 @@ class FeatureExchange:
         """The route's group ranks by rank in the process group; the two differ where tp is not innermost."""
         return self._engine.packing.order
 
+    @uncompiled
     def __call__(self, features: torch.Tensor | Sequence[torch.Tensor]) -> Received:
         """Exchange the rows of my bucket, `[rows, width]` in bucket order, for the rows of my tokens.
 
@@ -385,6 +393,7 @@ class FeatureExchange:
         """
         return self.start(features).wait()
 
+    @uncompiled
     def start(self, features: torch.Tensor | Sequence[torch.Tensor]) -> Pending[Received]:
         """Begin a call, and return at once; `wait()` of what it returns hands over what the call does.
 
@@ -396,6 +405,7 @@ class FeatureExchange:
         """
         return self._start(features, checked=self.group.checks_next_call())
 
+    @uncompiled
     def check(self, features: torch.Tensor | Sequence[torch.Tensor]) -> Received:
         """Exchange as a call does, and compare each row that arrives with what its encoder's rank sent.
 

@@ -8,6 +8,7 @@ import torch
 
 from hpplan.exchange.copying import clear, gather_apart, scatter
 from hpplan.exchange.payloads import peculiarity
+from hpplan.exchange.uncompiled import uncompiled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +46,7 @@ class Received:
         """All rows of the first payload, `[rows received, width]`."""
         return self.payloads[0]
 
+    @uncompiled
     def records(self, payload: int = 0) -> list[ReceivedRecord]:
         """Return views of one payload's rows, by (batch_index, first token, item_id), then row."""
         rows = self.payloads[payload]
@@ -53,6 +55,7 @@ class Received:
             for item, start, stop, offset in self._packing.records
         ]
 
+    @uncompiled
     def by_position(self) -> torch.Tensor:
         """Return all rows of the first payload in the order of their positions, where those are as many."""
         rows, runs = self.payloads[0], self._packing.owned_runs
@@ -62,6 +65,7 @@ class Received:
         scatter(ordered, rows, runs)
         return ordered
 
+    @uncompiled
     def merge_into(self, inputs_embeds: torch.Tensor, payload: int = 0, *, add: bool = False) -> torch.Tensor:
         """Return `inputs_embeds` with each owned row of one payload in its token's place.
 
@@ -91,6 +95,7 @@ class Received:
             return f"inputs_embeds have shape {shape}, and the routes need {wanted}"
         return _misfit(inputs_embeds, rows)
 
+    @uncompiled
     def tie(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return `tensor`, made to depend on everything received, with gradient zero.
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import torch
 
+from hpplan.exchange.uncompiled import uncompiled
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
@@ -54,6 +56,7 @@ class Pending(Generic[T]):
         self._hand_over = hand_over
         self._handed: list[T] = []
 
+    @uncompiled
     def wait(self) -> T:
         """Return it once it is here; called again, return the same.
 
