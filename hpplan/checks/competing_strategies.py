@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hpplan.diagnostics import Code, Diagnostic
-from hpplan.inspection.roles import ROLES, alike, effective, role_target
+from hpplan.inspection.roles import ROLES, effective, role_target, same_effect
 from hpplan.inspection.subject import RESOLUTION, Subject
 from hpplan.plan.rules import Rule
 
@@ -50,7 +50,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             for fqn in effective(subject, rule, role):
                 earlier = first.setdefault(fqn, rule)
                 pair = (id(earlier), id(rule))
-                if pair in reported or alike(earlier, rule, role):
+                if pair in reported or same_effect(earlier, rule, role):
                     continue
                 reported.add(pair)
                 yield Diagnostic(

@@ -117,10 +117,10 @@ class _Owned:
         classes = subject.facts.classes
         # A plan that was normalized without a record has no class at an EP target.
         self._patterns: dict[str, list[Callable[[str], object]]] = {}
-        for rule in subject.facts.ep_rules:
-            wanted = rule.strategy.target_class
-            patterns = [matcher(pattern) for pattern in rule.strategy.strip_boundary_subpatterns]
-            for target in subject.matched(rule.patterns):
+        for ep_rule in subject.facts.ep_rules:
+            wanted = ep_rule.strategy.target_class
+            patterns = [matcher(pattern) for pattern in ep_rule.strategy.strip_boundary_subpatterns]
+            for target in subject.matched(ep_rule.rule.patterns):
                 if classes.get(target, wanted) == wanted:
                     self._patterns.setdefault(target, []).extend(patterns)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hpplan.routing.mesh import Mesh
     from hpplan.workload.families.base import Family
     from hpplan.workload.sample_files import SampleFiles
-    from hpplan.workload.samples import Sample, Splitting
+    from hpplan.workload.samples import Sample
 
 
 class _Count(click.IntRange):
@@ -204,7 +204,7 @@ def command(output: Output, /, batch_files: tuple[str, ...], **options: Any) -> 
     described = pooled or asked.split_videos is not None
     settings = WorkloadSettings(fields, asked.seq_length, replicas, described)
     writer = WorkloadWriter(output, files, _encoders(asked, mesh))
-    samples = _samples(output, files, family, _splitting(asked))
+    samples = _samples(output, files, family, asked.split_videos)
     if asked.pack is None:
         micro_batches = grouped(samples, settings, asked.micro_batch, files.problems)
     else:
@@ -219,17 +219,14 @@ def command(output: Output, /, batch_files: tuple[str, ...], **options: Any) -> 
         )
 
 
-def _splitting(asked: _Options) -> Splitting | None:
-    from hpplan.workload.samples import Splitting
-
-    rows = asked.split_videos
-    return None if rows is None else Splitting(rows if isinstance(rows, int) else None)
-
-
 def _samples(
-    output: Output, files: SampleFiles, family: Family, splitting: Splitting | None
+    output: Output, files: SampleFiles, family: Family, split_videos: int | str | None
 ) -> Iterator[Sample]:
     from hpplan.reports.terminal.progress import progress_bar
+    from hpplan.workload.samples import Splitting
+
+    rows = split_videos if isinstance(split_videos, int) else None
+    splitting = None if split_videos is None else Splitting(rows)
 
     color = output.use_color(sys.stderr)
     with progress_bar("reading samples", files.size, in_bytes=True, color=color) as bar:

@@ -19,7 +19,7 @@ def role_target(rule: Rule, role: str) -> str | None:
     return target
 
 
-def alike(rule: Rule, other: Rule, role: str) -> bool:
+def same_effect(rule: Rule, other: Rule, role: str) -> bool:
     """Whether two rules give the same in a role: one target, with the same arguments."""
     given, others = ((role_target(each, role), each.arguments.get(role)) for each in (rule, other))
     return given == others

@@ -71,11 +71,11 @@ class Subject:
         """Return the FQNs of the plan that patterns match, each as often as it is matched."""
         return [fqn for pattern in patterns for fqn in self.facts.names.matching(pattern)]
 
-    def targets(self, rule: EpRule) -> list[str]:
+    def targets(self, ep_rule: EpRule) -> list[str]:
         """Return the FQNs that a rule matches and whose class is its strategy's, stripped ones too."""
         classes = self.facts.classes
-        wanted = rule.strategy.target_class
-        return [fqn for fqn in self.matched(rule.patterns) if classes.get(fqn) == wanted]
+        wanted = ep_rule.strategy.target_class
+        return [fqn for fqn in self.matched(ep_rule.rule.patterns) if classes.get(fqn) == wanted]
 
     @property
     def typed(self) -> str:

@@ -34,7 +34,7 @@ class EpStrip:
         """
         patterns: dict[Strategy, set[str]] = {}
         for ep_rule in facts.ep_rules:
-            patterns.setdefault(ep_rule.strategy, set()).update(ep_rule.patterns)
+            patterns.setdefault(ep_rule.strategy, set()).update(ep_rule.rule.patterns)
         causes: dict[str, Cause] = {}
         owned: dict[str, Cause] = {}
         for strategy in sorted(patterns, key=lambda strategy: strategy.target):

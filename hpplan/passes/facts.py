@@ -14,7 +14,6 @@ from hpplan.plan.strategies import Strategy
 class EpRule(NamedTuple):
     """An inline rule whose local compute target resolved to a strategy with a target class."""
 
-    patterns: tuple[str, ...]
     strategy: Strategy
     rule: Rule
 

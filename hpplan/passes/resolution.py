@@ -39,7 +39,7 @@ def resolve_rules(
                 place = rule.target_place(role)
                 warnings.append(_unresolved(target, place, strategies, model_type, nearest))
             elif strategy.target_class is not None and role == "local_compute":
-                ep_rules.append(EpRule(rule.patterns, strategy, rule))
+                ep_rules.append(EpRule(strategy, rule))
                 warnings += _other_class(rule, strategy, matched, facts)
     return facts._replace(ep_rules=tuple(ep_rules)), warnings
 

@@ -12,7 +12,7 @@ from hpplan.plan.model import PLAN, Plan
 from hpplan.plan.names import LONGEST_NAME, NAME, SHAPE_CODES, name_too_long, sound_records
 from hpplan.plan.strategies import STRATEGY, Strategy, strategies_from
 from hpplan.shapes.findings import Checker
-from hpplan.shapes.shape import MAPPING, TEXT, TEXTS, Field, Shape, key_order, list_of, one_of, or_null
+from hpplan.shapes.shape import MAPPING, TEXT, TEXTS, Field, Shape, list_of, one_of, or_null
 
 if TYPE_CHECKING:
     from hpplan.documents.reader import Document
@@ -65,9 +65,6 @@ RULES_FILE = Shape(
     Field("plan_overrides", or_null(RULES), "The rules of a HyperParallel training YAML; null for none."),
     Field("strategies", list_of(STRATEGY), "Strategies that join the built-in ones and win over them."),
 )
-
-RULES_KEY_ORDER = key_order(RULES_FILE)
-"""The order in which a rules file has its fields, for the writer."""
 
 _check = Checker(RULES_FILE, SHAPE_CODES)
 

@@ -17,7 +17,8 @@ from sample_models import SAMPLES, Sample
 from hpplan.documents.disk.files import replace_file
 from hpplan.documents.writer import dump_json, dump_yaml
 from hpplan.plan.model import KEY_ORDER
-from hpplan.plan.rules import RULES_KEY_ORDER
+from hpplan.plan.rules import RULES_FILE
+from hpplan.shapes.shape import key_order
 
 HERE = Path(__file__).parent
 SAMPLE_PLANS = HERE.parents[1] / "sample_plans"
@@ -136,7 +137,7 @@ def build() -> dict[str, str]:
     for sample in SAMPLES:
         texts[f"{sample.name}.yaml"] = dump_yaml(build_plan(sample), KEY_ORDER, _header("plan", sample.about))
         texts[f"{sample.name}.rules.yaml"] = dump_yaml(
-            sample.rules, RULES_KEY_ORDER, _header("rules", sample.about_rules)
+            sample.rules, key_order(RULES_FILE), _header("rules", sample.about_rules)
         )
         if sample.as_codegen_meta:
             texts[f"{sample.name}.codegen_meta.json"] = dump_json(build_codegen_meta(sample))

@@ -16,12 +16,13 @@ from jsonschema import Draft202012Validator
 from hpplan.diagnostics import Place
 from hpplan.documents.reader import parse_document, read_document
 from hpplan.plan.model import KEY_ORDER as PLAN_ORDER
-from hpplan.plan.rules import RULES_KEY_ORDER
+from hpplan.plan.rules import RULES_FILE
 from hpplan.reports.json_schema import json_schema, render
 from hpplan.routing.cluster import KEY_ORDER as LINKS_KEY_ORDER
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.routes_writer import routes_to_data
+from hpplan.shapes.shape import key_order
 from hpplan.validation.kinds import WITH_SCHEMA, DocumentKind, key_order_of
 from hpplan.validation.run import CheckRun
 from hpplan.workload.shape import KEY_ORDER
@@ -265,7 +266,7 @@ def test_other_answers_are_valid(hpplan: Runner) -> None:
 def test_fields_are_written_in_the_order_of_their_kind(path: Path) -> None:
     """A failure means that the same document comes out in two orders, by which way it was written."""
     data = read_document(str(path)).data
-    order = PLAN_ORDER if "param_plan" in data else RULES_KEY_ORDER if "rules" in data else KEY_ORDER
+    order = PLAN_ORDER if "param_plan" in data else key_order(RULES_FILE) if "rules" in data else KEY_ORDER
     order = LINKS_KEY_ORDER if "within_node" in data else order
     assert key_order_of(data) == order
 
