@@ -10,6 +10,7 @@ import torch
 
 from hpplan.plan.fqn import ancestors
 from hpplan.plan.model import is_boundary
+from hpplan.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -183,12 +184,19 @@ def _run(
     if not (entry.get("out_src") or entry.get("out_dst")):
         return result
     outputs = list(result) if isinstance(result, tuple) else [result]
-    for number, (leaving, handed) in enumerate(layouts_out(entry, ranks)):
+    named = layouts_out(entry, ranks)
+    checked(partial(_as_many, len(outputs), len(named)), ranks)
+    for number, (leaving, handed) in enumerate(named):
         source = {**leaving, **dict.fromkeys(whole, "R")}
         outputs[number] = ranks.moved(outputs[number], source, handed)
     for _, _, bias in biases:
         outputs[0] = outputs[0] + bias
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
+
+
+def _as_many(outputs: int, named: int) -> None:
+    if named > outputs:
+        raise ValueError(f"it has {plural(outputs, 'output')}, and the plan names {named}")
 
 
 def gradient_of(layout: Mapping[str, str], cut: set[str]) -> Layout:

@@ -18,13 +18,14 @@ from hpplan.proof.boundary import (
     first_input,
     has_inputs,
     layout_of,
+    layouts_in,
     layouts_out,
     other_name,
     runs_as_boundary,
     shard_parameters,
     wrap,
 )
-from hpplan.proof.remedy import remedies
+from hpplan.proof.remedy import remedies, remedies_below
 from hpplan.proof.results import ModelResult, Outcome, Proof, Remedy, UnitResult
 from hpplan.proof.units import CLOSE, Unit, run_unit, sum_over
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 _BATCH, _TOKENS = 2, 4
 """Batch rows, and tokens for each rank."""
+
+_IDS = {"cp": "S(1)"}
+"""How a trainer hands over token ids, where the plan does not say."""
 
 
 def prove(small: Small, plan: Mapping[str, Entry], owned: Mapping[str, str], ranks: Ranks) -> Proof:
@@ -52,19 +56,14 @@ def prove(small: Small, plan: Mapping[str, Entry], owned: Mapping[str, str], ran
         UnitResult(small.names[fqn], type(model.get_submodule(fqn)).__name__, Outcome(), (), why, ran=False)
         for fqn, why in assumed.items()
     ]
+    units = []
     for fqn, given in arguments.items():
         nested = any(above in plan and runs_as_boundary(plan[above]) for above in ancestors(fqn))
         if nested and not has_inputs(plan[fqn]):
             continue  # its part of what is around it
         whole = frozenset({"cp"}) if fqn in attention else frozenset()
-        unit = Unit(fqn, model.get_submodule(fqn), plan, ranks, whole, given)
-        outcome = run_unit(unit)
-        better = () if outcome.right else remedies(unit)
-        on_trust = ["on cp it runs on the whole sequence, in the place of a strategy"] if whole else []
-        if other := other_name(unit.module.forward, plan[fqn]):
-            on_trust.append(f"its {other} is what forward calls {first_input(unit.module.forward)}")
-        kind = type(unit.module).__name__
-        results.append(UnitResult(small.names[fqn], kind, outcome, better, "; ".join(on_trust)))
+        units.append(Unit(fqn, model.get_submodule(fqn), plan, ranks, whole, given))
+    results += [_result(small, unit, found) for unit, found in _tried(units)]
     all_of_it = _run_model(small, plan, assumed, attention, ranks)
     if all_of_it.why and all(result.outcome.right for result in results):
         results = [_handed_over(result, small, plan, ranks) for result in results]
@@ -72,6 +71,34 @@ def prove(small: Small, plan: Mapping[str, Entry], owned: Mapping[str, str], ran
         [*(f"{axis}={size}" for axis, size in ranks.sizes.items()), *(["sp"] if ranks.sp else [])]
     )
     return Proof(tuple(results), all_of_it, small.alike, type(model).__name__, mesh)
+
+
+def _tried(units: list[Unit]) -> list[tuple[Unit, tuple[Outcome, tuple[Remedy, ...]]]]:
+    """Run each unit, and find what would be right: of those within each other the innermost is to blame."""
+    found: dict[str, tuple[Outcome, tuple[Remedy, ...]]] = {}
+    for unit in sorted(units, key=lambda one: -one.fqn.count(".")):
+        outcome = run_unit(unit)
+        inner = [
+            one for one, (known, _) in found.items() if one.startswith(f"{unit.fqn}.") and not known.right
+        ]
+        better = () if outcome.right or inner else remedies(unit)
+        found[unit.fqn] = outcome, better
+        if not (outcome.right or inner or better):
+            below, better = remedies_below(unit)
+            if below in found:
+                why = f"it is right by itself, and not in {unit.fqn.rpartition('.')[2]}, where {outcome.why}"
+                found[below] = Outcome(why, outcome.difference), better
+    return [(unit, found[unit.fqn]) for unit in units]
+
+
+def _result(small: Small, unit: Unit, found: tuple[Outcome, tuple[Remedy, ...]]) -> UnitResult:
+    """Return what came of a unit, with what is to be taken on trust."""
+    outcome, better = found
+    on_trust = ["on cp it runs on the whole sequence, in the place of a strategy"] if unit.whole_axes else []
+    if other := other_name(unit.module.forward, unit.entry):
+        on_trust.append(f"its {other} is what forward calls {first_input(unit.module.forward)}")
+    name, kind = small.names[unit.fqn], type(unit.module).__name__
+    return UnitResult(name, kind, outcome, better, "; ".join(on_trust), whole=bool(unit.whole_axes))
 
 
 def _handed_over(result: UnitResult, small: Small, plan: Mapping[str, Entry], ranks: Ranks) -> UnitResult:
@@ -82,13 +109,17 @@ def _handed_over(result: UnitResult, small: Small, plan: Mapping[str, Entry], ra
     inside = any(runs_as_boundary(plan.get(above, {})) for above in ancestors(fqn))
     if not result.ran or not runs_as_boundary(entry) or inside:
         return result
-    handed = next(iter(entry.get("out_dst") or {"output": {}}))
-    for field, name, end in (("in_src", first_input(module.forward), ends[0]), ("out_dst", handed, ends[1])):
+    first = first_input(module.forward)
+    arriving, _ = layouts_in(module.forward, entry, ranks)
+    handed = next(iter(entry.get("out_dst") or entry.get("out_src") or {"output": {}}))
+    for field, name, layout, end in (
+        ("in_src", first, arriving.get(first, ranks.stream), ends[0]),
+        ("out_dst", handed, layouts_out(entry, ranks)[0][1], ends[1]),
+    ):
         if module is end:
             continue
-        layout = (entry.get(field) or {}).get(name)
         for axis, placed in ranks.stream.items():
-            if layout is not None and (was := layout.get(axis, "R")) != placed:
+            if (was := layout.get(axis, "R")) != placed:
                 what = "arrives" if field == "in_src" else "is handed on"
                 why = f"{name} {what} as {was} on {axis}, and between layers it is {placed}"
                 return result._replace(
@@ -118,10 +149,14 @@ def _batch(small: Small, ranks: Ranks) -> dict[str, Any]:
 def _own_ids(small: Small, plan: Mapping[str, Entry], ranks: Ranks) -> torch.Tensor:
     """Return the token ids that this rank is given: as the embedding takes them."""
     ids: torch.Tensor = _batch(small, ranks)["input_ids"]
+    arriving: dict[str, Layout] = plan.get(_embedding(small), {}).get("in_src") or {}
+    return ranks.part(ids, next(iter(arriving.values()), _IDS))
+
+
+def _embedding(small: Small) -> str:
+    """Return the FQN of the module that token ids go into."""
     embedding = small.model.get_input_embeddings()
-    fqn = next((name for name, module in small.model.named_modules() if module is embedding), "")
-    arriving: dict[str, Layout] = plan.get(fqn, {}).get("in_src") or {}
-    return ranks.part(ids, next(iter(arriving.values()), {"cp": "S(1)"}))
+    return next((name for name, module in small.model.named_modules() if module is embedding), "")
 
 
 def _attention(model: torch.nn.Module) -> frozenset[str]:
@@ -257,22 +292,23 @@ def _local_model(
         if fqn in spoken:
             wrap(module, spoken[fqn], ranks, cut_axes(spoken, fqn) - whole, whole)
         elif fqn in assumed:
-            module.forward = partial(_run_whole, module.forward, first_input(module.forward), ranks)
+            source = _IDS if fqn == _embedding(small) else ranks.stream
+            module.forward = partial(_run_whole, module.forward, source, ranks)
     return model
 
 
 def _run_whole(
     forward: Callable[..., Any],
-    name: str,
+    source: Layout,
     ranks: Ranks,
     *args: object,
     **kwargs: object,
 ) -> Any:  # noqa: ANN401 - whatever the module returns
-    """Run a module on what all ranks have of the stream, and leave each its part again."""
+    """Run a module on all of what ranks have, and leave each its part of the stream."""
     bound = inspect.signature(forward).bind(*args, **kwargs)
-    given = bound.arguments[name]
+    name = first_input(forward)
     everywhere = dict.fromkeys(ranks.sizes, "R")
-    bound.arguments[name] = ranks.moved(given, ranks.stream, everywhere, everywhere)
+    bound.arguments[name] = ranks.moved(bound.arguments[name], source, everywhere, everywhere)
     result = checked(partial(forward, *bound.args, **bound.kwargs), ranks)
     outputs = list(result) if isinstance(result, tuple) else [result]
     outputs[0] = ranks.moved(outputs[0], everywhere, ranks.stream)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from hpplan.proof.boundary import first_input
+from hpplan.proof.boundary import first_input, runs_as_boundary
 from hpplan.proof.results import Remedy
 from hpplan.proof.units import run_unit
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 BESIDE = {"in_src": "in_dst", "in_dst": "in_src", "out_src": "out_dst", "out_dst": "out_src"}
 """Each side of a boundary, and the other one."""
 
+_FIELDS = ("out_src", "in_dst", "params", "out_dst", "in_src")
+"""Fields to change, the likeliest first."""
+
+_EDGES = ("out_dst", "in_src")
+"""Fields about what is around a module: by itself it comes out right whatever they say."""
+
 _OF_ACTIVATIONS = ("P(sum)", "R", "S(1)", "S(2)")
 
 
@@ -30,13 +37,27 @@ def remedies(unit: Unit) -> tuple[Remedy, ...]:
     return next((change for change, entry in _changes(unit) if run_unit(unit.with_entry(entry)).right), ())
 
 
-def _changes(unit: Unit) -> Iterator[tuple[tuple[Remedy, ...], Entry]]:
+def remedies_below(unit: Unit) -> tuple[str, tuple[Remedy, ...]]:
+    """Return the boundary below a unit, right by itself, whose change makes the unit right, and that change.
+
+    The FQN is empty where none is found.
+    """
+    for fqn, entry in unit.plan.items():
+        if fqn.startswith(f"{unit.fqn}.") and runs_as_boundary(entry):
+            below = replace(unit, fqn=fqn, module=unit.module.get_submodule(fqn[len(unit.fqn) + 1 :]))
+            for change, changed in _changes(below, _EDGES):
+                if run_unit(replace(unit, plan={**unit.plan, fqn: changed})).right:
+                    return fqn, change
+    return "", ()
+
+
+def _changes(unit: Unit, fields: tuple[str, ...] = _FIELDS) -> Iterator[tuple[tuple[Remedy, ...], Entry]]:
     """Yield one change after the other, with the entry that it makes; what is likeliest comes first."""
     entry = unit.entry
     if entry.get("is_boundary") is False:
         yield (Remedy(("is_boundary",), "false", "true"),), {**entry, "is_boundary": True}
         return
-    for field in ("out_src", "in_dst", "params", "out_dst", "in_src"):
+    for field in fields:
         for name in _tensors(unit, field):
             for axis in unit.ranks.sizes:
                 was = _placed(unit, field, name, axis)
@@ -46,7 +67,8 @@ def _changes(unit: Unit) -> Iterator[tuple[tuple[Remedy, ...], Entry]]:
                         if beside := _unsaid(unit, field):
                             changed[beside] = {name: unit.ranks.stream}
                         yield (Remedy((field, name, axis), was, right),), changed
-    yield from _swaps(unit)
+    if "params" in fields:
+        yield from _swaps(unit)
 
 
 def _unsaid(unit: Unit, field: str) -> str:

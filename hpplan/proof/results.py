@@ -60,13 +60,15 @@ class UnitResult(NamedTuple):
     """Why it ran whole; of one that ran as the plan says, what of it did not."""
     ran: bool = True
     """Whether it ran as the plan says."""
+    whole: bool = False
+    """Whether it did so but for an axis, on which it ran on all of the sequence."""
 
     @property
     def status(self) -> Status:
         """What to say of it in a word."""
-        if not self.ran:
-            return "assumed"
-        return "proven" if self.outcome.right else "differs"
+        if not self.outcome.right:
+            return "differs"
+        return "proven" if self.ran and not self.whole else "assumed"
 
 
 class ModelResult(NamedTuple):
@@ -99,8 +101,13 @@ class Proof:
     @property
     def proven(self) -> bool:
         """Whether nothing differs."""
-        right = not any(unit.status == "differs" for unit in self.units)
-        return right and not self.model.why and not self.uneven
+        return not (self.wrong or self.model.why or self.uneven)
+
+    @property
+    def wrong(self) -> list[UnitResult]:
+        """The modules that differ, in the order in which they run, without those around another that does."""
+        differ = [unit for unit in self.units if unit.status == "differs"]
+        return [unit for unit in differ if not any(one.fqn.startswith(f"{unit.fqn}.") for one in differ)]
 
     def times(self, unit: UnitResult) -> int:
         """Return for how many modules of the plan a result stands."""
@@ -123,18 +130,17 @@ class Proof:
     def findings(self, plan: Plan) -> Iterator[Diagnostic]:
         """Yield what differs, at its place in the plan, and what the mesh does not divide."""
         yield from self.uneven
-        for unit in self.units:
-            if unit.status == "differs":
-                keys = unit.remedies[0].path if unit.remedies else ()
-                more = self.times(unit) - 1
-                others = f" and {plural(more, 'module')} like it are" if more else " is"
-                yield Diagnostic(
-                    BOUNDARY_DIFFERS,
-                    f"{unit.fqn}{others} not what the whole model has there: {unit.outcome.why}",
-                    plan.place.at("param_plan", unit.fqn, *keys),
-                    hint=" and ".join(map(str, unit.remedies)) or "no change of one field makes it right",
-                )
-        if self.model.why and not self.uneven and all(unit.status != "differs" for unit in self.units):
+        for unit in self.wrong:
+            keys = unit.remedies[0].path if unit.remedies else ()
+            more = self.times(unit) - 1
+            others = f" and {plural(more, 'module')} like it are" if more else " is"
+            yield Diagnostic(
+                BOUNDARY_DIFFERS,
+                f"{unit.fqn}{others} not what the whole model has there: {unit.outcome.why}",
+                plan.place.at("param_plan", unit.fqn, *keys),
+                hint=" and ".join(map(str, unit.remedies)) or "no change of one field makes it right",
+            )
+        if self.model.why and not self.uneven and not self.wrong:
             yield Diagnostic(
                 MODEL_DIFFERS,
                 f"each boundary is right by itself, and all of the model is not: {self.model.why}",

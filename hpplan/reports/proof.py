@@ -31,9 +31,8 @@ def render(proof: Proof, plan: str, screen: Screen) -> str:
 
 
 def _verdict(proof: Proof) -> str:
-    ran = [unit for unit in proof.units if unit.ran]
-    differ = [unit for unit in ran if unit.status == "differs"]
-    if differ:
+    ran = [unit for unit in proof.units if unit.status != "assumed"]
+    if differ := proof.wrong:
         return f"no: {len(differ)} of {plural(len(ran), 'module')} that ran differ, first {differ[0].fqn}"
     if proof.model.why:
         return f"no: {proof.model.why}"

@@ -13,7 +13,10 @@ CONFIGS = Path(__file__).parents[1] / "models" / "configs"
 
 
 class Case(NamedTuple):
-    """A model, as frozen for a mesh and changed: (FQN, field, value); None takes a field away."""
+    """A model, as frozen for a mesh and changed: (FQN, field, value).
+
+    None takes a field away, and the whole entry where the field is "".
+    """
 
     model: str
     mesh: str
@@ -44,7 +47,9 @@ def _report(case: Case) -> dict[str, Any]:
     mesh = hpplan.parse_mesh(case.mesh)
     frozen = copy.deepcopy(hpplan.freeze(hpplan.load_model(data), mesh).data)
     for fqn, field, value in case.changes:
-        if value is None:
+        if not field:
+            del frozen["param_plan"][fqn], frozen["boundary_classes"][fqn]
+        elif value is None:
             frozen["param_plan"][fqn].pop(field)
         else:
             frozen["param_plan"][fqn][field] = value
