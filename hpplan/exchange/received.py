@@ -26,6 +26,19 @@ class ReceivedRecord(NamedTuple):
     rows: torch.Tensor
 
 
+class EncoderOutput(NamedTuple):
+    """What transformers takes for the output of an encoder, of one kind of item."""
+
+    pooler_output: tuple[torch.Tensor, ...]
+    """The features of each item, in the order of its placeholders."""
+    deepstack_features: tuple[tuple[torch.Tensor, ...], ...]
+    """The same for each further payload."""
+
+    def to_tuple(self) -> tuple[object, ...]:
+        """Return the fields, as transformers asks its own outputs to."""
+        return tuple(self)
+
+
 class Received:
     """The rows for my tokens, of every payload of one call.
 
@@ -54,6 +67,34 @@ class Received:
             ReceivedRecord(item, start, stop, rows.narrow(0, offset, stop - start))
             for item, start, stop, offset in self._packing.records
         ]
+
+    @uncompiled
+    def mm_encoder_outputs(self, kinds: Sequence[str]) -> dict[str, EncoderOutput]:
+        """Return, by kind, what a model of transformers takes under this name and puts in its places itself.
+
+        `kinds` are those of the replica's items, as `items_from_batch` finds them.
+        Train on `received.tie(loss)`: the model does not touch what it gets no
+        kind of. Raises PeersFailed where this rank does not own all tokens of its
+        replica's items, as with context parallelism; the others raise it too, at
+        the latest in their next call or backward.
+        """
+        levels = [self.records(payload) for payload in range(len(self.payloads))]
+        numbers = sorted({record.item_id for record in levels[0]})
+        owned = sum(run.rows for run in self._packing.owned_runs)
+        if owned < len(self.rows) or len(numbers) != len(kinds):
+            self._group.ledger.refuse(
+                f"this rank has {owned} rows of {len(numbers)} items, and its replica {len(kinds)} items: "
+                "mm_encoder_outputs are for ranks that hold whole sequences"
+            )
+        kind_of = dict(zip(numbers, kinds, strict=True))
+        outputs = {}
+        for kind in dict.fromkeys(kinds):
+            first, *deeper = (
+                tuple(record.rows for record in records if kind_of[record.item_id] == kind)
+                for records in levels
+            )
+            outputs[kind] = EncoderOutput(first, tuple(deeper))
+        return outputs
 
     @uncompiled
     def by_position(self) -> torch.Tensor:

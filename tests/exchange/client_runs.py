@@ -38,14 +38,16 @@ class Client(torch.nn.Module):
         for part in (*self.encoder.blocks, self.encoder, *self.decoder.layers, self):
             fully_shard(part, mesh=every)
         self.scale = 1.0
+        self.through_transformers = False
+        """Whether transformers puts features in their places."""
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """Return this rank's share of the mean loss of its replica."""
-        items = items_from_batch(
+        found = items_from_batch(
             self.family, batch.input_ids, attention_mask=batch.attention_mask, **batch.grids
-        ).items
+        )
         sequence = {"length": LENGTH, "cp_layout": "zigzag"}
-        exchange = FeatureExchange.plan(items, self.mesh, sequence, self.group)
+        exchange = FeatureExchange.plan(found.items, self.mesh, sequence, self.group)
         pixels, grids = exchange.bring(
             torch.cat([batch.pixel_values, batch.pixel_values_videos]),
             torch.cat([batch.image_grid_thw, batch.video_grid_thw]),
@@ -54,6 +56,13 @@ class Client(torch.nn.Module):
         encoded = self.encoder(pixels, grid_thw=grids)
         received = exchange([encoded.pooler_output, *getattr(encoded, "deepstack_features", [])])
         self.scale = exchange.gradient_scale
+        if self.through_transformers:
+            given = {
+                name: getattr(batch, name) for name in ("input_ids", "attention_mask", "mm_token_type_ids")
+            }
+            outputs = received.mm_encoder_outputs(found.kinds)
+            logits = self.model(**given, **batch.grids, mm_encoder_outputs=outputs).logits
+            return received.tie(functional.cross_entropy(logits.flatten(0, 1), batch.targets.flatten()))
         embeds = self.decoder.embed_tokens(exchange.take_local(batch.input_ids))
         levels = range(1, len(received.payloads))
         hidden = (
@@ -99,6 +108,7 @@ class Layout(NamedTuple):
     mesh: dict[str, int]
     pool: int | str = "all"
     sp: bool = False
+    through_transformers: bool = False
 
     @property
     def shares(self) -> int:
@@ -109,6 +119,7 @@ class Layout(NamedTuple):
 LAYOUTS = (
     Layout({"dp": 4}),
     Layout({"dp": 4}, pool=2),
+    Layout({"dp": 4}, through_transformers=True),
     Layout({"dp": 2, "cp": 2}),
     Layout({"dp": 2, "cp": 2}, pool=1),
     Layout({"dp": 2, "tp": 2}, sp=True),
@@ -136,6 +147,7 @@ def _compared(rank: int, name: str, layout: Layout, *, divides: bool) -> tuple[f
     assert group.mesh is not None
     replica, replicas, world = group.mesh.coordinates(rank)["dp"], layout.mesh["dp"], dist.get_world_size()
     client, alone = Client(name, group, device_mesh), tiny(name)
+    client.through_transformers = layout.through_transformers
     learned = [torch.optim.SGD(one.parameters(), lr=0.05) for one in (client, alone)]
     if divides:
         encoder_parts = [*client.encoder.blocks, client.encoder]

@@ -223,3 +223,22 @@ def _differ(rank: int, fault: str) -> str:
 def test_ranks_that_say_other_things_are_refused(fault: str, said: str) -> None:
     """Rows would go where nobody waits for them."""
     assert run_ranks(4, _differ, fault) == [said] * 4
+
+
+def _cut(rank: int) -> str:
+    group = ExchangeGroup.from_mesh("cp=2", timeout=20)
+    ids, grids, pixels = _batch(0)
+    batch = items_from_batch("qwen3_vl", ids, image_grid_thw=grids)
+    exchange = FeatureExchange.plan(batch.items, None, {"length": 16}, group, buckets=[[0], [1]])
+    (held,) = exchange.bring(pixels)
+    received = exchange(held.reshape(-1, 4, PATCH).sum(1) @ _weight())
+    with pytest.raises(PeersFailed) as failed:
+        received.mm_encoder_outputs(batch.kinds)
+    return f"{rank}: {failed.value}"
+
+
+@pytest.mark.slow
+def test_transformers_is_not_handed_a_part_of_a_sequence() -> None:
+    """It would find fewer tokens than features, or put them at tokens of another image."""
+    for said in run_ranks(2, _cut):
+        assert "mm_encoder_outputs are for ranks that hold whole sequences" in said
