@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _FIRST = 1 << 20
 """Bytes of a rank in the first try of a pattern."""
 
-_MOST = 64 << 20
+_MOST = 128 << 20
+"""Bytes beyond which sizes do not grow, however fast the links are."""
 
 
 _GROWTH = 8
@@ -46,7 +47,7 @@ _BETWEEN = _Sizes(0.3, (1, 2))
 """Shorter ones measure the buffers of a network, and not its links."""
 
 
-_ROUNDS, _ITERATIONS, _WARMUP = 3, 3, 1
+_ROUNDS, _ITERATIONS, _WARMUP = 3, 2, 1
 """Each exchange has its turn several times: what disturbs the machine for a while then disturbs none much."""
 
 _DTYPE = "bfloat16"

@@ -18,7 +18,7 @@ from hpplan.exchange.group import ExchangeGroup
 from hpplan.job.measure import measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from hpplan.exchange.transport import Transport
 
@@ -45,16 +45,16 @@ class Counted:
         output_splits: Sequence[int],
         input_splits: Sequence[int],
         *more: Any,  # noqa: ANN401 - handed on
-    ) -> None:
+    ) -> Iterator[None]:
         """Count, and send."""
         assert len(sent) == sum(input_splits)
         self.rows.append(len(sent) - input_splits[self._mine])
-        self._transport.all_to_all(received, sent, output_splits, input_splits, *more)
+        return self._transport.all_to_all(received, sent, output_splits, input_splits, *more)
 
-    def broadcast_each(self, slots: Sequence[torch.Tensor], *more: Any) -> None:  # noqa: ANN401 - handed on
+    def broadcast_each(self, slots: Sequence[torch.Tensor], *more: Any) -> Iterator[None]:  # noqa: ANN401 - handed on
         """Count what every other rank gets, and send."""
         self.rows.append(len(slots[self._mine]) * (len(slots) - 1))
-        self._transport.broadcast_each(slots, *more)
+        return self._transport.broadcast_each(slots, *more)
 
 
 def gathered(mine: object) -> list[Any]:
