@@ -58,8 +58,7 @@ def prove(small: Small, plan: Mapping[str, Entry], owned: Mapping[str, str], ran
     ]
     units = []
     for fqn, given in arguments.items():
-        nested = any(above in plan and runs_as_boundary(plan[above]) for above in ancestors(fqn))
-        if nested and not has_inputs(plan[fqn]):
+        if not has_inputs(plan[fqn]) and any(has_inputs(plan.get(above, {})) for above in ancestors(fqn)):
             continue  # its part of what is around it
         whole = frozenset({"cp"}) if fqn in attention else frozenset()
         units.append(Unit(fqn, model.get_submodule(fqn), plan, ranks, whole, given))
@@ -74,21 +73,25 @@ def prove(small: Small, plan: Mapping[str, Entry], owned: Mapping[str, str], ran
 
 
 def _tried(units: list[Unit]) -> list[tuple[Unit, tuple[Outcome, tuple[Remedy, ...]]]]:
-    """Run each unit, and find what would be right: of those within each other the innermost is to blame."""
+    """Run each unit, and find what would be right: of those within each other, first the innermost.
+
+    A module below one of them, right by itself, is beside them where its change makes that one right.
+    """
     found: dict[str, tuple[Outcome, tuple[Remedy, ...]]] = {}
+    parts = {unit.fqn: unit for unit in units}
     for unit in sorted(units, key=lambda one: -one.fqn.count(".")):
         outcome = run_unit(unit)
-        inner = [
-            one for one, (known, _) in found.items() if one.startswith(f"{unit.fqn}.") and not known.right
-        ]
-        better = () if outcome.right or inner else remedies(unit)
+        mended = any(better for one, (_, better) in found.items() if one.startswith(f"{unit.fqn}."))
+        better = () if outcome.right or mended else remedies(unit)
         found[unit.fqn] = outcome, better
-        if not (outcome.right or inner or better):
+        if not (outcome.right or mended or better):
             below, better = remedies_below(unit)
-            if below in found:
-                why = f"it is right by itself, and not in {unit.fqn.rpartition('.')[2]}, where {outcome.why}"
+            if below:
+                where = unit.fqn.rpartition(".")[2]
+                why = f"it is right by itself, and not in {where}, where {outcome.why}"
                 found[below] = Outcome(why, outcome.difference), better
-    return [(unit, found[unit.fqn]) for unit in units]
+                parts.setdefault(below, unit.below(below))
+    return [(unit, found[fqn]) for fqn, unit in parts.items()]
 
 
 def _result(small: Small, unit: Unit, found: tuple[Outcome, tuple[Remedy, ...]]) -> UnitResult:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from hpplan.proof.boundary import first_input, runs_as_boundary
+from hpplan.proof.boundary import first_input
 from hpplan.proof.results import Remedy
 from hpplan.proof.units import run_unit
 
@@ -23,8 +23,8 @@ BESIDE = {"in_src": "in_dst", "in_dst": "in_src", "out_src": "out_dst", "out_dst
 _FIELDS = ("out_src", "in_dst", "params", "out_dst", "in_src")
 """Fields to change, the likeliest first."""
 
-_EDGES = ("out_dst", "in_src")
-"""Fields about what is around a module: by itself it comes out right whatever they say."""
+_BELOW = ("out_dst", "in_src", "out_src", "in_dst", "params")
+"""The same of a module that is right by itself, and not where it stands."""
 
 _OF_ACTIVATIONS = ("P(sum)", "R", "S(1)", "S(2)")
 
@@ -38,17 +38,28 @@ def remedies(unit: Unit) -> tuple[Remedy, ...]:
 
 
 def remedies_below(unit: Unit) -> tuple[str, tuple[Remedy, ...]]:
-    """Return the boundary below a unit, right by itself, whose change makes the unit right, and that change.
+    """Return the module below a unit, right by itself, whose change makes the unit right, and that change.
 
     The FQN is empty where none is found.
     """
-    for fqn, entry in unit.plan.items():
-        if fqn.startswith(f"{unit.fqn}.") and runs_as_boundary(entry):
-            below = replace(unit, fqn=fqn, module=unit.module.get_submodule(fqn[len(unit.fqn) + 1 :]))
-            for change, changed in _changes(below, _EDGES):
+    for fqn in unit.plan:
+        if fqn.startswith(f"{unit.fqn}."):
+            below = unit.below(fqn)
+            # Of two changes that both help, the one that leaves less to redistribute.
+            changes = sorted(_changes(below, _BELOW), key=lambda one: not _agrees(below.entry, one[0]))
+            for change, changed in changes:
                 if run_unit(replace(unit, plan={**unit.plan, fqn: changed})).right:
                     return fqn, change
     return "", ()
+
+
+def _agrees(entry: Entry, change: tuple[Remedy, ...]) -> bool:
+    """Whether a side of a boundary becomes what the other side is."""
+    field, *tensor = change[0].path
+    if field not in BESIDE:
+        return False
+    name, axis = tensor
+    return bool(((entry.get(BESIDE[field]) or {}).get(name) or {}).get(axis, "R") == change[0].right)
 
 
 def _changes(unit: Unit, fields: tuple[str, ...] = _FIELDS) -> Iterator[tuple[tuple[Remedy, ...], Entry]]:
@@ -56,7 +67,7 @@ def _changes(unit: Unit, fields: tuple[str, ...] = _FIELDS) -> Iterator[tuple[tu
     entry = unit.entry
     if entry.get("is_boundary") is False:
         yield (Remedy(("is_boundary",), "false", "true"),), {**entry, "is_boundary": True}
-        return
+        fields = ("params",)
     for field in fields:
         for name in _tensors(unit, field):
             for axis in unit.ranks.sizes:

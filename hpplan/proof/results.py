@@ -84,6 +84,14 @@ class ModelResult(NamedTuple):
     """Parameters whose gradient is right after a sum, and over which axes."""
 
 
+def _blames_another(unit: UnitResult, differ: list[UnitResult], ways: list[UnitResult]) -> bool:
+    """Whether what is wrong with a module is what is wrong with one around it or below it."""
+    if unit.remedies:
+        return any(one.fqn.startswith(f"{unit.fqn}.") for one in ways)
+    around = any(unit.fqn.startswith(f"{one.fqn}.") for one in ways)
+    return around or any(one.fqn.startswith(f"{unit.fqn}.") for one in differ)
+
+
 @dataclass(frozen=True)
 class Proof:
     """All that was found."""
@@ -105,9 +113,13 @@ class Proof:
 
     @property
     def wrong(self) -> list[UnitResult]:
-        """The modules that differ, in the order in which they run, without those around another that does."""
+        """The modules to blame, in the order in which they run: of those within each other, one.
+
+        That is the innermost with a way out, or the innermost where there is none.
+        """
         differ = [unit for unit in self.units if unit.status == "differs"]
-        return [unit for unit in differ if not any(one.fqn.startswith(f"{unit.fqn}.") for one in differ)]
+        ways = [unit for unit in differ if unit.remedies]
+        return [unit for unit in differ if not _blames_another(unit, differ, ways)]
 
     def times(self, unit: UnitResult) -> int:
         """Return for how many modules of the plan a result stands."""

@@ -55,6 +55,11 @@ class Unit:
         """Its own entry."""
         return self.plan[self.fqn]
 
+    def below(self, fqn: str) -> Unit:
+        """Return a module below as a unit; what went into it is not known."""
+        module = self.module.get_submodule(fqn[len(self.fqn) + 1 :])
+        return replace(self, fqn=fqn, module=module, whole_axes=frozenset(), arguments={})
+
     def with_entry(self, entry: Entry) -> Unit:
         """Return the unit with another entry."""
         return replace(self, plan={**self.plan, self.fqn: entry})
