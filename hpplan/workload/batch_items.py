@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from hpplan.errors import UnusableRequest
@@ -19,12 +21,14 @@ class BatchItems(NamedTuple):
     """The items of a batch: its images, then its videos, each in the order of their grids."""
 
     items: list[dict[str, Any]]
-    """As a workload lists them; `sample` is the sample's id, else its batch row."""
+    """As a workload lists them; `sample` is the sample's id, else the number of its batch row or document."""
     slices: list[slice]
     """Of each item, its rows in the inputs of its kind, as in `pixel_values` or `pixel_values_videos`."""
     kinds: list[Kind]
     grids: list[tuple[int, ...]]
     """Of each item; of a part of a video that of its slices alone."""
+    documents: list[int]
+    """Lengths of packed documents, as a sequence lists them; none where the batch is not packed."""
 
 
 def items_from_batch(
@@ -32,6 +36,8 @@ def items_from_batch(
     input_ids: Any,  # noqa: ANN401 - a tensor, an array or lists
     *,
     attention_mask: Any = None,  # noqa: ANN401 - the same
+    cu_seqlens: Any = None,  # noqa: ANN401 - the same
+    position_ids: Any = None,  # noqa: ANN401 - the same
     sample_ids: Sequence[str | int] | None = None,
     split_videos: bool | int = False,
     **grids: Any,  # noqa: ANN401 - the same
@@ -41,7 +47,9 @@ def items_from_batch(
     `input_ids` is `[batch rows, tokens]`, tensors, arrays or lists; where
     `attention_mask` is 0 there is padding, on either side. `grids` are what the
     family's processor gives beside the tokens, flat over the batch, as
-    `image_grid_thw=…`. `sample_ids` names each batch row. With `split_videos` each
+    `image_grid_thw=…`. Documents packed into one batch row are told apart by
+    `cu_seqlens`, `[documents + 1]`, or by `position_ids`, `[1, tokens]`, that begin
+    again at 0. `sample_ids` names each batch row, or each document. With `split_videos` each
     temporal slice of a video is an item, or as many as have so many rows. Raises
     UnusableRequest for an unknown family or grid, where placeholders and grids do
     not fit, naming the batch row and the image, and for a family whose encoder is
@@ -52,8 +60,8 @@ def items_from_batch(
     mask = None if attention_mask is None else _lists(attention_mask, "attention_mask")
     if mask is not None and [len(row) for row in mask] != [len(row) for row in rows]:
         raise UnusableRequest("attention_mask has another shape than input_ids")
-    if sample_ids is not None and len(sample_ids) != len(rows):
-        raise UnusableRequest(f"there are {len(sample_ids)} sample_ids for {plural(len(rows), 'batch row')}")
+    documents = _documents(rows, cu_seqlens, position_ids)
+    _check_names(sample_ids, rows, documents)
     features = list(_features(known, grids))
     items: list[dict[str, Any]] = []
     slices: list[slice] = []
@@ -68,12 +76,50 @@ def items_from_batch(
         read = 0
         for row, feature, spans in _matched(rows, mask, sharing, placeholder):
             for part in _parts(known, feature, spans, splitting):
-                items.append(_item(len(items), row, part, sample_ids))
+                number = _sample(row, part.spans[0][0], documents)
+                named = number if sample_ids is None else sample_ids[number]
+                items.append(_item(len(items), row, part, named))
                 slices.append(slice(read, read + (part.input_rows or 0)))
                 kinds.append(feature.kind)
                 shapes.append(_shape(part))
                 read += part.input_rows or 0
-    return BatchItems(items, slices, kinds, shapes)
+    return BatchItems(items, slices, kinds, shapes, documents)
+
+
+def _documents(rows: Sequence[Sequence[int]], cu_seqlens: Any, position_ids: Any) -> list[int]:  # noqa: ANN401 - as above
+    """Return the lengths of packed documents; none where nothing says that there are any."""
+    if cu_seqlens is None and position_ids is None:
+        return []
+    if len(rows) != 1:
+        raise UnusableRequest(f"documents are packed into one batch row, not into {len(rows)}")
+    tokens = len(rows[0])
+    if cu_seqlens is not None:
+        ends = list(cu_seqlens.tolist() if hasattr(cu_seqlens, "tolist") else cu_seqlens)
+        if ends[:1] != [0] or ends[-1] != tokens or ends != sorted(ends):
+            raise UnusableRequest(f"cu_seqlens must go up from 0 to {tokens}, the number of tokens")
+    else:
+        positions = _lists(position_ids, "position_ids")
+        if [len(row) for row in positions] != [tokens]:
+            raise UnusableRequest("position_ids has another shape than input_ids")
+        ends = [*(at for at, position in enumerate(positions[0]) if position == 0), tokens]
+        if ends[0] != 0:
+            raise UnusableRequest("position_ids must begin with 0, at each document")
+    return [end - start for start, end in pairwise(ends)]
+
+
+def _check_names(
+    sample_ids: Sequence[str | int] | None, rows: Sequence[Sequence[int]], documents: Sequence[int]
+) -> None:
+    count, what = (len(documents), "document") if documents else (len(rows), "batch row")
+    if sample_ids is not None and len(sample_ids) != count:
+        are = "is" if len(sample_ids) == 1 else "are"
+        given = plural(len(sample_ids), "sample_id")
+        raise UnusableRequest(f"there {are} {given} for {plural(count, what)}")
+
+
+def _sample(row: int, token: int, documents: Sequence[int]) -> int:
+    """Return the number of the sample that a token belongs to: its document, else its batch row."""
+    return bisect_right(list(accumulate(documents)), token) if documents else row
 
 
 def _parts(
@@ -91,13 +137,13 @@ def _shape(part: SampleItem) -> tuple[int, ...]:
     return grid if part.slices is None else (part.slices[1] - part.slices[0], *grid[1:])
 
 
-def _item(number: int, row: int, part: SampleItem, sample_ids: Sequence[str | int] | None) -> dict[str, Any]:
+def _item(number: int, row: int, part: SampleItem, sample: str | int) -> dict[str, Any]:
     item: dict[str, Any] = {
         "item_id": number,
         "batch_index": row,
         "decoder_token_start": part.spans[0][0],
         "output_rows": sum(rows for _, rows in part.spans),
-        "sample": row if sample_ids is None else sample_ids[row],
+        "sample": sample,
     }
     if len(part.spans) > 1:
         item["spans"] = [{"token_start": start, "rows": rows} for start, rows in part.spans]

@@ -57,6 +57,25 @@ def test_a_collated_batch(kind: Any) -> None:  # noqa: ANN401 - a type
     assert [one["input_rows"] for one in found.items] == [8, 16, 8, 16]
 
 
+@pytest.mark.parametrize(
+    "packed",
+    [
+        {"cu_seqlens": Array([0, 4, 5, 9])},
+        {"position_ids": [[0, 1, 2, 3, 0, 0, 1, 2, 3]]},
+    ],
+)
+def test_a_packed_row(packed: dict[str, Any]) -> None:
+    """Zigzag cuts across documents, or an image is traced to another sample than its own."""
+    ids = [[T, T, IMAGE, IMAGE, T, IMAGE, IMAGE, T, T]]
+    grids = [[1, 2, 4], [1, 2, 4]]
+    found = items_from_batch("qwen3_vl", ids, image_grid_thw=grids, sample_ids=["a", "b", "c"], **packed)
+    assert found.documents == [4, 1, 4]
+    told = [(one["batch_index"], one["decoder_token_start"], one["sample"]) for one in found.items]
+    assert told == [(0, 2, "a"), (0, 5, "c")]
+    numbered = items_from_batch("qwen3_vl", ids, image_grid_thw=grids, **packed)
+    assert [one["sample"] for one in numbered.items] == [0, 2]
+
+
 def test_padding_that_looks_like_an_image_is_none() -> None:
     """Some tokenizers pad with a placeholder."""
     found = items_from_batch(
@@ -122,6 +141,26 @@ def test_no_images_at_all() -> None:
             "images and videos of internvl have the same placeholder, 151667",
         ),
         (("qwen3_vl", [[T]], {"sample_ids": []}), "there are 0 sample_ids for 1 batch row"),
+        (
+            ("qwen3_vl", [[T] * 4], {"cu_seqlens": [0, 2, 4], "sample_ids": ["a"]}),
+            "there is 1 sample_id for 2 documents",
+        ),
+        (
+            ("qwen3_vl", [[T], [T]], {"cu_seqlens": [0, 1]}),
+            "documents are packed into one batch row, not into 2",
+        ),
+        (
+            ("qwen3_vl", [[T] * 4], {"cu_seqlens": [0, 2, 5]}),
+            "cu_seqlens must go up from 0 to 4, the number of tokens",
+        ),
+        (
+            ("qwen3_vl", [[T] * 4], {"position_ids": [[1, 2, 0, 1]]}),
+            "position_ids must begin with 0, at each document",
+        ),
+        (
+            ("qwen3_vl", [[T] * 4], {"position_ids": [[0, 1]]}),
+            "position_ids has another shape than input_ids",
+        ),
     ],
 )
 def test_what_does_not_fit_is_named(arguments: tuple[Any, Any, dict[str, Any]], said: str) -> None:
