@@ -13,7 +13,7 @@ from hpplan.routing.request import check_links
 from hpplan.routing.traffic import LINK_FIELD, LINKS_FIELD, Link, link_data, links_data
 from hpplan.routing.transfers import BatchRoutes
 from hpplan.shapes.answer import AMOUNT, Answer
-from hpplan.shapes.shape import TEXT, Field, count, list_of, or_null
+from hpplan.shapes.shape import FLAG, TEXT, Field, count, list_of, or_null
 from hpplan.wording import listed
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class Way:
     name: str
     summary: str
     steps: tuple[Step, ...]
+    runs: bool = True
+    """Whether `hpplan exec` and FeatureExchange run it; only such a way is one to take."""
 
     @property
     def rows(self) -> int:
@@ -82,6 +84,7 @@ WAY = Answer(
     None,
     Field("name", TEXT, "What the way is called."),
     Field("summary", TEXT, "What it does."),
+    Field("runs", FLAG, "Whether `hpplan exec` and FeatureExchange run it; only such a way is one to take."),
     Field("collectives", count(1), "Collectives that run one after the other."),
     Field("rows", count(0), "That leave their rank."),
     Field("bytes", count(0), "Of these rows."),
@@ -126,7 +129,7 @@ COMPARISON = Answer(
 
 @dataclass(frozen=True)
 class Comparison:
-    """The ways that a mesh has, and the one to take."""
+    """The ways that a mesh has, and the one to take of those that hpplan runs."""
 
     ways: tuple[Way, ...]
     links: Links
@@ -138,14 +141,16 @@ class Comparison:
     def best(self) -> Way:
         """The way to take: `record` where only that is complete.
 
-        Otherwise the least time, or without a link the least rows of busiest ranks; then the least
-        rows; then the simplest.
+        Otherwise, of those that hpplan runs, the least time, or without a link the least rows of
+        busiest ranks; then the least rows; then the simplest.
         """
         if self.incomplete:
             return self.ways[0]
-        if self.links.link is not None:
-            return min(self.ways, key=lambda way: (way.seconds or 0.0, way.rows))
-        return min(self.ways, key=lambda way: (way.busiest_rows, way.rows))
+        return min((way for way in self.ways if way.runs), key=self._costs)
+
+    def _costs(self, way: Way) -> tuple[float, int]:
+        """Return what is the least for the best way."""
+        return way.busiest_rows if self.links.link is None else way.seconds or 0.0, way.rows
 
     @property
     def reason(self) -> str:
@@ -158,9 +163,11 @@ class Comparison:
         same = [way for way in others if (way.seconds, way.rows) == (best.seconds, best.rows)]
         if len(same) == len(others):
             return "all ways move the same rows, and it is the simplest"
+        beaten = any(self._costs(way) < self._costs(best) for way in others)
+        of = "of the ways that hpplan runs, " if beaten else ""
         if by_time:
-            return "it takes the least estimated time"
-        return "its busiest ranks move the fewest rows"
+            return f"{of}it takes the least estimated time"
+        return f"{of}its busiest ranks move the fewest rows"
 
     def to_data(self) -> dict[str, Any]:
         """Return the comparison as a document."""
@@ -183,7 +190,8 @@ def compare_ways(table: RoutingTable, links: Links) -> Comparison:
     Where cp and tp are above 1 without sp, TP ranks hold copies. Then there is
     a third way, `cp-once`: each owned row goes to one rank of its CP
     coordinate, the one with the tp coordinate of its source, and the TP groups
-    gather it. It is left out where destinations are explicit. Raises
+    gather it. hpplan does not run it, so it is only shown beside the others,
+    and left out where destinations are explicit. Raises
     UnusableRequest for links that there are not.
     """
     if isinstance(links.link, Link):
@@ -197,7 +205,7 @@ def compare_ways(table: RoutingTable, links: Links) -> Comparison:
     explicit = any(parent.routes.explicit for parent in table.parents)
     if mesh.cp > 1 and mesh.tp > 1 and not mesh.sp and not explicit:
         summary = "owned rows once to each CP coordinate, then an all-gather in its TP group"
-        ways.append(Way("cp-once", summary, (row.step(_once), row.step(_gather))))
+        ways.append(Way("cp-once", summary, (row.step(_once), row.step(_gather)), runs=False))
     return Comparison(tuple(ways), links, table.workload.row_bytes, records_needed(table))
 
 

@@ -9,7 +9,7 @@ from hpplan.reports.terminal.screen import stacked
 
 if TYPE_CHECKING:
     from hpplan.reports.terminal.screen import Screen
-    from hpplan.routing.comparison import Comparison
+    from hpplan.routing.comparison import Comparison, Way
 
 
 def render(comparison: Comparison, screen: Screen) -> str:
@@ -17,8 +17,9 @@ def render(comparison: Comparison, screen: Screen) -> str:
     best = comparison.best
     headers, rows = measures_of(comparison)
     table = screen.table("Ways to move the features", headers, rows, range(1, len(headers)))
-    meanings = screen.facts([(way.name, way.summary) for way in comparison.ways])
-    take = screen.folded("", f"Take {best.name}: {comparison.reason}. {how_to_take(best.name)}")
+    meanings = screen.facts([(way.name, meaning_of(way)) for way in comparison.ways])
+    advice = f"Take {best.name}: {comparison.reason}. Run it with --granularity {best.name}."
+    take = screen.folded("", advice)
     return stacked([table, meanings, take])
 
 
@@ -42,11 +43,6 @@ def measures_of(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     return headers, rows
 
 
-def how_to_take(name: str) -> str:
-    """Say how a way is run."""
-    if name == "cp-once":
-        return (
-            "hpplan exec and FeatureExchange run record and row; for this way, exchange once per CP "
-            "coordinate and all-gather in the TP groups of your own model."
-        )
-    return f"Run it with --granularity {name}."
+def meaning_of(way: Way) -> str:
+    """Say what a way does, and where hpplan does not run it, that too."""
+    return way.summary if way.runs else f"{way.summary}; hpplan does not run it"
