@@ -81,7 +81,8 @@ _what_to_route = together(
     click.option(
         "--granularity",
         type=GRANULARITY,
-        help="Send whole records to each destination (record, the default), or only owned rows (row).",
+        help="Send whole records to each destination (record, the default), only owned rows (row), or these "
+        "once to each CP coordinate, whose TP ranks pass them on where they hold copies (once).",
     ),
     click.option(
         "--assign",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.rank_route import RankRoute
     from hpplan.routing.routes import RankExchange, RoutingTable
+    from hpplan.routing.transfers import Granularity
     from hpplan.workload.workload import Workload
 
 ReplicaGrad = Literal["mean", "sum"]
@@ -105,6 +106,9 @@ class FeatureExchange:
         self._inputs: dict[bool, FeatureExchange] = {}
         self._idles = False
         """Whether this rank encodes an item of zeros, so that it does not keep others waiting."""
+        self._gather: FeatureExchange | None = None
+        if route.gather is not None:
+            self._gather = FeatureExchange(route.gather, f"{digest}/gather", group, replica_grad)
         divisor = route.copies if replica_grad == "mean" else 1
         packing = Packing(route, _order(route, group.global_ranks))
         self._engine = Engine(packing, group.transport, group.memory, divisor)
@@ -147,7 +151,7 @@ class FeatureExchange:
         buckets: Sequence[Sequence[int]] | None = None,
         encoder_cp_size: int = 1,
         encoder_output: Literal["leader", "sharded"] = "leader",
-        granularity: Literal["record", "row"] = "record",
+        granularity: Granularity = "record",
         assign: str = DEFAULT_POLICY,
         cost: Cost = "rows",
         load_factor: float = LOAD_FACTOR,
@@ -193,7 +197,7 @@ class FeatureExchange:
         buckets: Sequence[Sequence[int]] | None = None,
         encoder_cp_size: int = 1,
         encoder_output: Literal["leader", "sharded"] = "leader",
-        granularity: Literal["record", "row"] = "record",
+        granularity: Granularity = "record",
         assign: str = DEFAULT_POLICY,
         cost: Cost = "rows",
         load_factor: float = LOAD_FACTOR,
@@ -436,6 +440,10 @@ class FeatureExchange:
     ) -> Received:
         with self.group.ledger.telling():
             received = Received(self._engine.packing, arriving(), self.group)
+            if self._gather is not None:
+                held = tuple(received.by_position(number) for number in range(len(received.payloads)))
+                gathered = self._gather._call(held, checked=checked)()  # noqa: SLF001 - of the same class
+                received = Received(self._gather._engine.packing, gathered, self.group)  # noqa: SLF001 - the same
             if checked:
                 self._compare(payloads, received)
         return received

@@ -97,14 +97,13 @@ class Received:
         return outputs
 
     @uncompiled
-    def by_position(self) -> torch.Tensor:
-        """Return all rows of the first payload in the order of their positions, where those are as many."""
-        rows, runs = self.payloads[0], self._packing.owned_runs
+    def by_position(self, payload: int = 0) -> torch.Tensor:
+        """Return all rows of one payload in the order of their positions, where those are as many."""
+        rows, runs = self.payloads[payload], self._packing.owned_runs
         if all(run.offset == run.start for run in runs):
             return rows
-        ordered = torch.empty_like(rows)
-        scatter(ordered, rows, runs)
-        return ordered
+        in_order = sorted(runs, key=lambda run: run.start)
+        return torch.cat([rows.narrow(0, run.offset, run.rows) for run in in_order])
 
     @uncompiled
     def merge_into(self, inputs_embeds: torch.Tensor, payload: int = 0, *, add: bool = False) -> torch.Tensor:

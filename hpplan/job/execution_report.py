@@ -6,7 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from hpplan.routing.link_time import predict
-from hpplan.routing.routes_shape import DIGEST, GRANULARITY
+from hpplan.routing.routes_shape import DIGEST, GRANULARITY_FIELD
 from hpplan.shapes.answer import AMOUNT, Answer
 from hpplan.shapes.shape import FLAG, TEXT, Field, count, list_of, literal, or_null
 from hpplan.version import __version__
@@ -85,7 +85,7 @@ REPORT = Answer(
     Field("world_size", count(1), "Ranks of the job."),
     Field("mesh", TEXT, "The axes, as `--mesh` takes them."),
     Field("mode", TEXT, "Which ranks exchange, by which collective."),
-    Field("granularity", GRANULARITY, "Whether whole records are sent, or owned rows alone."),
+    GRANULARITY_FIELD,
     Field("digest", DIGEST, "Of the routing table."),
     Field("backend", TEXT, "Of torch.distributed."),
     Field("device", TEXT, "Type of the devices that held the features."),
@@ -175,7 +175,7 @@ def _total(
     results: Sequence[dict[str, Any]], ranks: Sequence[dict[str, Any]], row_bytes: int
 ) -> dict[str, Any]:
     leaving = sum(rank["rows_sent"] for rank in ranks)
-    rows = leaving + sum(rank["rows_kept"] for rank in ranks)
+    rows = sum(rank["rows_received"] + rank["rows_kept"] for rank in ranks)
     forward, backward = (_milliseconds(_slowest(results, key)) for key in ("forward", "backward"))
     return TOTAL.of(
         rows=rows,

@@ -13,9 +13,10 @@ import torch.distributed as dist
 from hpplan.exchange.running import finish
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hpplan.exchange.feature_exchange import FeatureExchange
+    from hpplan.routing.rank_route import RankRoute
     from hpplan.workload.workload import Workload
 
 
@@ -60,20 +61,24 @@ def measure(
         for _ in range(workload.payloads)
     ]
     columns = width * workload.payloads
-    packed = torch.ones(route.send_buffer_rows if plain else 0, columns, dtype=dtype, device=device)
-    gradient = torch.ones(route.receive_buffer_rows if plain else 0, columns, dtype=dtype, device=device)
-    gradients = [torch.ones(route.receive_buffer_rows, width, dtype=dtype, device=device) for _ in features]
+    steps = [route] if route.gather is None else [route, route.gather]
+    rows = [(step.send_buffer_rows, step.receive_buffer_rows) if plain else (0, 0) for step in steps]
+    packed, gradient = (
+        [torch.ones(one[side], columns, dtype=dtype, device=device) for one in rows] for side in (0, 1)
+    )
+    due = route.last.receive_buffer_rows
+    gradients = [torch.ones(due, width, dtype=dtype, device=device) for _ in features]
     clock = _Clock(exchange, device, together)
     for iteration in range(warmup + iterations):
         kept = timings if iteration >= warmup else Timings()
         received = clock.run(kept.forward, lambda: exchange(features))
         if plain:
-            clock.run(kept.plain_forward, lambda: _plain(exchange, packed, back=False))
+            clock.run(kept.plain_forward, lambda: _plain(exchange, steps, packed, back=False))
         if backward:
             back = partial(torch.autograd.backward, received.payloads, gradients)
             clock.run(kept.backward, back)
             if plain:
-                clock.run(kept.plain_backward, lambda: _plain(exchange, gradient, back=True))
+                clock.run(kept.plain_backward, lambda: _plain(exchange, steps, gradient, back=True))
             for feature in features:
                 feature.grad = None
         progress(iteration + 1, warmup + iterations)
@@ -106,13 +111,16 @@ class _Clock:
             getattr(torch, self._device.type).synchronize()
 
 
-def _plain(exchange: FeatureExchange, packed: torch.Tensor, *, back: bool) -> torch.Tensor:
-    """Run the collective alone, with the splits of the whole route: what the exchange is compared with."""
-    route, order = exchange.route, exchange.process_group_order
-    sent, received = route.input_splits, route.output_splits
-    if back:
-        sent, received = received, sent
-    arrived = torch.empty(sum(received), packed.shape[1], dtype=packed.dtype, device=packed.device)
-    splits = ([received[rank] for rank in order], [sent[rank] for rank in order])
-    finish(exchange.group.transport.all_to_all(arrived, packed, *splits, "measuring"))
-    return arrived
+def _plain(
+    exchange: FeatureExchange, steps: Sequence[RankRoute], packed: Sequence[torch.Tensor], *, back: bool
+) -> None:
+    """Run the collectives alone, with the splits of whole routes: what the exchange is compared with."""
+    order = exchange.process_group_order
+    pairs = list(zip(steps, packed, strict=True))
+    for route, leaving in reversed(pairs) if back else pairs:
+        sent, received = route.input_splits, route.output_splits
+        if back:
+            sent, received = received, sent
+        arrived = torch.empty(sum(received), leaving.shape[1], dtype=leaving.dtype, device=leaving.device)
+        splits = ([received[rank] for rank in order], [sent[rank] for rank in order])
+        finish(exchange.group.transport.all_to_all(arrived, leaving, *splits, "measuring"))

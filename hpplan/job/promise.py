@@ -22,6 +22,7 @@ class Promise:
     def __init__(self, route: RankRoute, routes: RoutingTable) -> None:
         """Take the rank's route and the table that it is from."""
         self.route = route
+        self._last = route.last
         self._routes = routes
         self._parent = next(one for one in routes.parents if route.global_rank in one.ranks)
 
@@ -32,7 +33,7 @@ class Promise:
 
     def hand_over(self) -> list[tuple[int, int, int]]:
         """(item_id, row_start, row_stop) of what is due, sorted by what the items say."""
-        due = [(self.items[item].order, start, stop) for _, item, start, stop in self.route.receives]
+        due = [(self.items[item].order, start, stop) for _, item, start, stop in self._last.receives]
         return [(order[2], start, stop) for order, start, stop in sorted(due)]
 
     def bucket(self, prints: Fingerprints) -> torch.Tensor:
@@ -42,9 +43,9 @@ class Promise:
 
     def sequence(self, prints: Fingerprints) -> torch.Tensor:
         """Return the row due at each local token, -1 for text, `[batch rows * local length]`."""
-        wire = prints.numbers([receive[1:] for receive in self.route.receives])
-        numbers = torch.full((self.batch_rows * self.route.local_length,), -1)
-        for offset, rows, start in self.route.position_runs:
+        wire = prints.numbers([receive[1:] for receive in self._last.receives])
+        numbers = torch.full((self.batch_rows * self._last.local_length,), -1)
+        for offset, rows, start in self._last.position_runs:
             if start >= 0:
                 numbers[start : start + rows] = wire[offset : offset + rows]
         return numbers
@@ -52,7 +53,7 @@ class Promise:
     @property
     def batch_rows(self) -> int:
         """Batch rows of the decoder, one where no item tells."""
-        return max(self.route.batch_rows, 1)
+        return max(self._last.batch_rows, 1)
 
     def shares(self, prints: Fingerprints, order: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return this rank's share of each numbered row's gradient, and the sum of all receivers' shares.
@@ -66,7 +67,7 @@ class Promise:
         for kept in (True, False):
             for peer in peers:
                 assert peer is not None
-                numbers = _owned(peer, prints, kept=kept)
+                numbers = _owned(peer.last, prints, kept=kept)
                 if peer.group_rank == self.route.group_rank:
                     mine[numbers] = owners[numbers]
                 owners[numbers] += 1

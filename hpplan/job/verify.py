@@ -68,7 +68,7 @@ def verify(
     """
     workload, promise = routes.workload, Promise(exchange.route, routes)
     dtype: torch.dtype = getattr(torch, workload.dtype)
-    divisor = exchange.route.copies if exchange.replica_grad == "mean" else 1
+    divisor = exchange.route.last.copies if exchange.replica_grad == "mean" else 1
     prints = Fingerprints(promise.items.values(), workload.payloads, workload.feature_width, dtype, divisor)
     bucket, sequence = promise.bucket(prints), promise.sequence(prints)
     payloads = range(prints.payloads)
@@ -77,7 +77,7 @@ def verify(
     check = _Check(exchange.route.global_rank, prints)
     check.order(promise.hand_over(), received)
     merged: list[torch.Tensor] = []
-    shape = (promise.batch_rows, exchange.route.local_length, prints.width)
+    shape = (promise.batch_rows, exchange.route.last.local_length, prints.width)
     for payload in payloads:
         check.rows(received, payload, salt)
         embeds = torch.full(shape, _TEXT, dtype=dtype, device=device)

@@ -1,4 +1,4 @@
-"""Three ways to move the same features, side by side, and which of them is the fastest."""
+"""The ways to move the same features, side by side, and which of them is the fastest."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hpplan.routing.cells import moved_by_rank, moved_inside, pattern_of, rows_by_rank
+from hpplan.routing.cells import moved_by_rank, moved_inside, pattern_of
 from hpplan.routing.cluster import Cluster
-from hpplan.routing.link_time import Exchange, predicted, rows_of
+from hpplan.routing.link_time import Exchange, exchanges_of, predicted, rows_of
+from hpplan.routing.once import OnceRoutes, kind_of_routes
 from hpplan.routing.request import check_links
 from hpplan.routing.traffic import LINK_FIELD, LINKS_FIELD, Link, link_data, links_data
-from hpplan.routing.transfers import BatchRoutes
 from hpplan.shapes.answer import AMOUNT, Answer
-from hpplan.shapes.shape import FLAG, TEXT, Field, count, list_of, or_null
+from hpplan.shapes.shape import TEXT, Field, count, list_of, or_null
 from hpplan.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from hpplan.routing.cells import Cell
     from hpplan.routing.routes import RoutingTable
-    from hpplan.routing.transfers import Granularity
+    from hpplan.routing.transfers import BatchRoutes, Granularity
 
 
 class Links(NamedTuple):
@@ -55,8 +54,6 @@ class Way:
     name: str
     summary: str
     steps: tuple[Step, ...]
-    runs: bool = True
-    """Whether `hpplan exec` and FeatureExchange run it; only such a way is one to take."""
 
     @property
     def rows(self) -> int:
@@ -84,7 +81,6 @@ WAY = Answer(
     None,
     Field("name", TEXT, "What the way is called."),
     Field("summary", TEXT, "What it does."),
-    Field("runs", FLAG, "Whether `hpplan exec` and FeatureExchange run it; only such a way is one to take."),
     Field("collectives", count(1), "Collectives that run one after the other."),
     Field("rows", count(0), "That leave their rank."),
     Field("bytes", count(0), "Of these rows."),
@@ -129,7 +125,7 @@ COMPARISON = Answer(
 
 @dataclass(frozen=True)
 class Comparison:
-    """The ways that a mesh has, and the one to take of those that hpplan runs."""
+    """The ways that a mesh has, and the one to take."""
 
     ways: tuple[Way, ...]
     links: Links
@@ -141,16 +137,14 @@ class Comparison:
     def best(self) -> Way:
         """The way to take: `record` where only that is complete.
 
-        Otherwise, of those that hpplan runs, the least time, or without a link the least rows of
-        busiest ranks; then the least rows; then the simplest.
+        Otherwise the least time, or without a link the least rows of busiest ranks; then the least
+        rows; then the simplest.
         """
         if self.incomplete:
             return self.ways[0]
-        return min((way for way in self.ways if way.runs), key=self._costs)
-
-    def _costs(self, way: Way) -> tuple[float, int]:
-        """Return what is the least for the best way."""
-        return way.busiest_rows if self.links.link is None else way.seconds or 0.0, way.rows
+        if self.links.link is not None:
+            return min(self.ways, key=lambda way: (way.seconds or 0.0, way.rows))
+        return min(self.ways, key=lambda way: (way.busiest_rows, way.rows))
 
     @property
     def reason(self) -> str:
@@ -163,11 +157,9 @@ class Comparison:
         same = [way for way in others if (way.seconds, way.rows) == (best.seconds, best.rows)]
         if len(same) == len(others):
             return "all ways move the same rows, and it is the simplest"
-        beaten = any(self._costs(way) < self._costs(best) for way in others)
-        of = "of the ways that hpplan runs, " if beaten else ""
         if by_time:
-            return f"{of}it takes the least estimated time"
-        return f"{of}its busiest ranks move the fewest rows"
+            return "it takes the least estimated time"
+        return "its busiest ranks move the fewest rows"
 
     def to_data(self) -> dict[str, Any]:
         """Return the comparison as a document."""
@@ -187,25 +179,19 @@ class Comparison:
 def compare_ways(table: RoutingTable, links: Links) -> Comparison:
     """Compare the ways to move the features of a table, with its buckets and destinations.
 
-    Where cp and tp are above 1 without sp, TP ranks hold copies. Then there is
-    a third way, `cp-once`: each owned row goes to one rank of its CP
-    coordinate, the one with the tp coordinate of its source, and the TP groups
-    gather it. hpplan does not run it, so it is only shown beside the others,
-    and left out where destinations are explicit. Raises
-    UnusableRequest for links that there are not.
+    They are the granularities, as `hpplan exec` runs them; `once` is among them where TP ranks hold
+    copies and no destinations are explicit. Raises UnusableRequest for links that there are not.
     """
     if isinstance(links.link, Link):
         check_links(*links.link, links.node_bandwidth)
-    record, row = _Group(table, "record", links), _Group(table, "row", links)
     ways = [
-        Way("record", "whole records to every owner", (record.step(_direct),)),
-        Way("row", "owned rows to every owner", (row.step(_direct),)),
+        Way("record", "whole records to every owner", _Group(table, "record", links).steps()),
+        Way("row", "owned rows to every owner", _Group(table, "row", links).steps()),
     ]
-    mesh = table.mesh
-    explicit = any(parent.routes.explicit for parent in table.parents)
-    if mesh.cp > 1 and mesh.tp > 1 and not mesh.sp and not explicit:
-        summary = "owned rows once to each CP coordinate, then an all-gather in its TP group"
-        ways.append(Way("cp-once", summary, (row.step(_once), row.step(_gather)), runs=False))
+    once = _Group(table, "once", links)
+    if once.is_once and not any(parent.routes.explicit for parent in table.parents):
+        summary = "owned rows once to each CP coordinate, and from there to the others of its TP group"
+        ways.append(Way("once", summary, once.steps()))
     return Comparison(tuple(ways), links, table.workload.row_bytes, records_needed(table))
 
 
@@ -227,7 +213,6 @@ class _Group:
         self._links = links
         self._row_bytes = table.workload.row_bytes
         self._rows = rows_of(table.workload)
-        self.tp = table.mesh.tp
         made: dict[int, BatchRoutes] = {}
         self._parents: list[tuple[tuple[int, ...], BatchRoutes]] = []
         self._everyone: list[tuple[tuple[int, ...], BatchRoutes]] = []
@@ -247,16 +232,25 @@ class _Group:
             self._parents.append((ranks, made[id(routes)]))
             self._times.append(1)
 
-    def step(self, collective: Callable[[Sequence[int], BatchRoutes, int], Exchange]) -> Step:
-        """Add up one collective over all parents."""
-        steps = [
-            _step(collective(ranks, routes, self.tp), self._links, self._row_bytes)
-            for ranks, routes in self._parents
-        ]
+    @property
+    def is_once(self) -> bool:
+        """Whether rows go once to each CP coordinate, and from there on."""
+        return any(isinstance(routes, OnceRoutes) for _, routes in self._parents)
+
+    def steps(self) -> tuple[Step, ...]:
+        """Add up each collective over all parents."""
+        moved = [exchanges_of(ranks, routes) for ranks, routes in self._parents]
+        everyone = [exchanges_of(ranks, routes) for ranks, routes in self._everyone]
+        return tuple(
+            self._step([of_parent[number] for of_parent in moved], [one[number] for one in everyone])
+            for number in range(len(moved[0]))
+        )
+
+    def _step(self, moved: Sequence[Exchange], everyone: Sequence[Exchange]) -> Step:
+        steps = [_step(exchange, self._links, self._row_bytes) for exchange in moved]
         seconds = [step.seconds for step in steps if step.seconds is not None]
         if isinstance(self._links.link, Cluster):
-            moved = [collective(ranks, routes, self.tp) for ranks, routes in self._everyone]
-            seconds = [sum(predicted([moved], self._links.link, self._rows))]
+            seconds = [sum(predicted([everyone], self._links.link, self._rows))]
         return Step(
             sum(step.rows * times for step, times in zip(steps, self._times, strict=True)),
             sum(step.rows_between_nodes * times for step, times in zip(steps, self._times, strict=True)),
@@ -268,7 +262,7 @@ class _Group:
 def _in_granularity(routes: BatchRoutes, granularity: Granularity) -> BatchRoutes:
     if routes.granularity == granularity:
         return routes
-    return BatchRoutes(
+    return kind_of_routes(routes.mode, granularity, routes.ownership)(
         routes.mode,
         granularity,
         routes.ownership,
@@ -280,56 +274,20 @@ def _in_granularity(routes: BatchRoutes, granularity: Granularity) -> BatchRoute
     )
 
 
-def _direct(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
-    """Send rows from their producer to every destination."""
-    del tp
-    return Exchange(ranks, routes.totals.cells, routes.stride, routes.rows_produced, routes.ownership.copies)
-
-
-def _once(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
-    """Send rows to the rank of each CP coordinate that has the source's tp coordinate.
-
-    Ranks are numbered tp coordinate by tp coordinate, so that those a source sends to are neighbours.
-    """
-    cp = len(ranks) // tp
-    cells: dict[Cell, int] = {}
-    for (source, first, width, _), rows in routes.totals.cells.items():
-        at, beside = divmod(source, tp)
-        # Without sp a cell is one block of whole CP coordinates.
-        cells[beside * cp + at, beside * cp + first // tp, width // tp, 1] = rows
-    order = [rank for beside in range(tp) for rank in range(beside, len(ranks), tp)]
-    produced = [routes.rows_produced[rank] for rank in order]
-    return Exchange([ranks[rank] for rank in order], cells, 1, produced)
-
-
-def _gather(ranks: Sequence[int], routes: BatchRoutes, tp: int) -> Exchange:
-    """Share what each rank then holds with the rest of its TP group."""
-    cp = len(ranks) // tp
-    held = rows_by_rank(_once(ranks, routes, tp).cells.items(), len(ranks), 1)
-    cells: dict[Cell, int] = {}
-    for number, rows in enumerate(held):
-        beside, at = divmod(number, cp)
-        if rows:
-            cells[at * tp + beside, at * tp, tp, 1] = rows
-    return Exchange(
-        ranks,
-        cells,
-        tp,
-        [held[beside * cp + at] for at in range(cp) for beside in range(tp)],
-        tp,
-        packs=False,
-    )
-
-
 def _step(collective: Exchange, links: Links, row_bytes: int) -> Step:
     """Add up one collective. Rows that stay on their rank move nothing."""
     ranks, cells, stride, *_ = collective
     sent, received, kept = moved_by_rank(cells, len(ranks), stride)
+    if not collective.packs:
+        sent = list(collective.produced) if len(ranks) > 1 else [0]
     sent_near, received_near = sent, received
     if links.ranks_per_node is not None:
         nodes = [rank // links.ranks_per_node for rank in ranks]
         near = moved_inside(cells, nodes, stride)
         sent_near, received_near = ([rows - own for rows, own in zip(one, kept, strict=True)] for one in near)
+        if not collective.packs:
+            # A broadcast sends a row once to all others, out of its node if one of them is there.
+            sent_near = sent if len(set(nodes)) == 1 else [0] * len(ranks)
     seconds = None
     if isinstance(links.link, Link):
         slower = max(_slowest(sent, sent_near, links), _slowest(received, received_near, links))

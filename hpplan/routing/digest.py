@@ -73,7 +73,7 @@ def _digest(
                 ROUTES_VERSION,
                 *mesh.shape,
                 mode.name,
-                granularity if mode.collective == "all_to_all" else "record",
+                _heeded(mesh, granularity),
                 [*row, workload.encoder_cp_size, *(["sharded"] if workload.sharded else [])],
                 [length, workload.cp_layout, documents[0] if alike else documents],
             ]
@@ -91,6 +91,14 @@ def _digest(
             by_routes[id(routes)] = by_content[content]
         lines.append(by_routes[id(routes)])
     return f"sha256:{hashlib.sha256(b''.join(lines)).hexdigest()}"
+
+
+def _heeded(mesh: Mesh, granularity: Granularity) -> Granularity:
+    """Return the granularity whose routes these are: some meshes have the same ones in several."""
+    if mode_of(mesh).collective != "all_to_all":
+        return "record"
+    copies = mesh.tp > 1 and not mesh.sp
+    return "row" if granularity == "once" and not copies else granularity
 
 
 def _content(routes: BatchRoutes) -> bytes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hpplan.routing.cluster import Carried, Cluster, LinkKind
-from hpplan.routing.link_time import Loads, exchanges_of, rows_of
+from hpplan.routing.link_time import Loads, rows_of, steps_of
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.request import FASTEST, SLOWEST
 from hpplan.routing.routes import plan_routes
@@ -174,7 +174,7 @@ def _runs(timed: Sequence[Timed], ranks_per_node: int, within: int, between: int
     """Return each run, forward and backward, where so many ranks share a link of either kind."""
     found = []
     for table, forward, backward in timed:
-        loads = Loads.of(exchanges_of(table), rows_of(table.workload), ranks_per_node, within, between)
+        loads = Loads.of(steps_of(table)[0], rows_of(table.workload), ranks_per_node, within, between)
         shared = (max(1, loads.near_peers), loads.far_peers, loads.within, loads.between)
         found += [
             _Run(*shared, copies, seconds)

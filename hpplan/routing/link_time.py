@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.routing.cells import moved_by_rank, moved_inside, pattern_of
 from hpplan.routing.cluster import Carried
+from hpplan.routing.once import OnceRoutes
 from hpplan.workload.shape import DTYPES
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from hpplan.routing.cells import Cell
     from hpplan.routing.cluster import Cluster
     from hpplan.routing.routes import RoutingTable
+    from hpplan.routing.transfers import BatchRoutes
     from hpplan.workload.workload import Workload
 
 _EXACT_SUM = 2
@@ -82,19 +84,25 @@ def rows_of(workload: Workload) -> Rows:
     return Rows(workload.row_bytes, DTYPES[workload.dtype], workload.payloads)
 
 
-def exchanges_of(table: RoutingTable) -> list[Exchange]:
-    """Return what each parent of a table moves."""
-    gathers = table.mode.reaches_all
+def steps_of(table: RoutingTable) -> list[list[Exchange]]:
+    """Return what each parent of a table moves, in one collective or in two."""
+    parents = [exchanges_of(ranks, routes) for ranks, routes in table.parents]
+    return [[steps[number] for steps in parents] for number in range(len(parents[0]))]
+
+
+def exchanges_of(ranks: Sequence[int], routes: BatchRoutes) -> list[Exchange]:
+    """Return what one parent moves, in one collective or in two."""
+    copies, stride = routes.ownership.copies, routes.stride
+    if not isinstance(routes, OnceRoutes):
+        cells, packs = routes.totals.cells, not routes.mode.reaches_all
+        return [Exchange(ranks, cells, stride, routes.rows_produced, copies, packs=packs)]
+    first, second = routes.steps
+    held = [sum(one.stop - one.start for one in of_rank) for of_rank in routes.held]
+    # What a rank holds it has already; in the gather it goes to the others.
+    kept = {(rank, rank, 1, 1): rows for rank, rows in enumerate(held) if rows}
     return [
-        Exchange(
-            ranks,
-            routes.totals.cells,
-            routes.stride,
-            routes.rows_produced,
-            routes.ownership.copies,
-            packs=not gathers,
-        )
-        for ranks, routes in table.parents
+        Exchange(ranks, first, stride, routes.rows_produced),
+        Exchange(ranks, {**kept, **second}, stride, held, copies),
     ]
 
 
@@ -104,7 +112,7 @@ def predict(table: RoutingTable, cluster: Cluster) -> Prediction:
     Raises InvalidInput where the links do not reach all ranks.
     """
     cluster.check_reach(table.mesh.world_size)
-    return predicted([exchanges_of(table)], cluster, rows_of(table.workload))
+    return predicted(steps_of(table), cluster, rows_of(table.workload))
 
 
 def predicted(steps: Iterable[Sequence[Exchange]], cluster: Cluster, rows: Rows) -> Prediction:

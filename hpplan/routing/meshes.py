@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpplan.errors import Failures
 from hpplan.routing.assignment import DEFAULT_POLICY
 from hpplan.routing.assignment.base import COSTS, LOAD_FACTOR
-from hpplan.routing.routes_shape import GRANULARITY
+from hpplan.routing.routes_shape import GRANULARITY_FIELD
 from hpplan.routing.statistics import statistics, without_buckets
 from hpplan.routing.traffic import LINK_FIELD
 from hpplan.shapes.answer import AMOUNT, Answer
@@ -49,7 +49,7 @@ MESHES = Answer(
     None,
     Field("micro_batches", count(1), "Number of micro-batches; amounts are added up over them."),
     Field("policy", TEXT, "The assignment policy, on each mesh."),
-    Field("granularity", GRANULARITY, "Whether whole records are sent, or owned rows alone."),
+    GRANULARITY_FIELD,
     Field("cost", literal(COSTS), "What encoding an item is taken to cost."),
     LINK_FIELD,
     Field(

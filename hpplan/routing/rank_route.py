@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from hpplan.routing.ownership import OwnedRun, row_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hpplan.routing.modes import Mode
     from hpplan.routing.ownership import Shard
@@ -23,6 +23,10 @@ class PositionRun(NamedTuple):
     offset: int
     rows: int
     start: int
+
+
+Arrival = tuple[int, "Item", list[tuple[int, int]], list[OwnedRun]]
+"""Source, item, row runs, and the item's rows that the rank owns."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,20 @@ class RankRoute:
     """Tokens of one batch row that I hold."""
     batch_rows: int
     """Batch rows, as far as the items tell."""
+    gather: RankRoute | None = None
+    """The second step, where rows go once to a CP coordinate: it sends on what this one received.
+
+    Its bucket are the runs that were received, by number and in their order.
+    """
+
+    def then(self, gather: RankRoute) -> RankRoute:
+        """Return the route with a second step."""
+        return replace(self, gather=gather)
+
+    @property
+    def last(self) -> RankRoute:
+        """The step whose rows are handed over."""
+        return self if self.gather is None else self.gather
 
     @property
     def rows_produced(self) -> int:
@@ -69,13 +87,17 @@ class RankRoute:
 
     @property
     def rows_sent(self) -> int:
-        """Rows that I send to others."""
-        return self.send_buffer_rows - self.rows_kept
+        """Rows that I send to others; a broadcast sends a row once, to all of them."""
+        if self.mode.reaches_all:
+            return self.rows_produced if len(self.group_ranks) > 1 else 0
+        own = self.send_buffer_rows - self.rows_kept
+        return own if self.gather is None else own + self.gather.rows_sent
 
     @property
     def rows_received(self) -> int:
         """Rows that I receive from others."""
-        return self.receive_buffer_rows - self.rows_kept
+        own = self.receive_buffer_rows - self.rows_kept
+        return own if self.gather is None else own + self.gather.rows_received
 
     @property
     def send_buffer_rows(self) -> int:
@@ -99,7 +121,32 @@ class RankRoute:
 def rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) -> RankRoute:
     """Return one rank's view; `ranks` are the parent's global ranks."""
     bucket = routes.bucket_of(parent_rank)
-    sends = _sends(routes, bucket)
+    return received_route(
+        routes,
+        ranks,
+        parent_rank,
+        _arrivals(routes, parent_rank),
+        bucket=tuple((piece.item.item_id, piece.stop - piece.start) for piece in bucket),
+        bucket_starts=tuple(piece.start for piece in bucket),
+        sends=_sends(routes, bucket),
+    )
+
+
+def received_route(
+    routes: BatchRoutes,
+    ranks: tuple[int, ...],
+    parent_rank: int,
+    arrivals: Iterable[Arrival],
+    *,
+    bucket: tuple[tuple[int, int], ...],
+    bucket_starts: tuple[int, ...],
+    sends: Sequence[tuple[int, int, int, int]],
+    places: Sequence[int] | None = None,
+) -> RankRoute:
+    """Return a rank's view, made of what it sends and of what arrives in wire order.
+
+    With `places`, one for each run that arrives, rows are not put at tokens, but from these places on.
+    """
     input_splits = [0] * routes.size
     for destination, _, start, stop in sends:
         input_splits[destination] += stop - start
@@ -109,12 +156,17 @@ def rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) ->
     positions: list[PositionRun] = []
     length = routes.ownership.local_length
     offset = 0
-    for source, item, runs, owned in _arrivals(routes, parent_rank):
+    for source, item, runs, owned in arrivals:
         first_local = item[1] * length
         for start, stop in runs:
             receives.append((source, item[0], start, stop))
             hand_over.append(((item[1], item[3][0][0], item[0]), start, stop, offset))
             rows = stop - start
+            if places is not None:
+                positions.append(PositionRun(offset, rows, places[len(positions)]))
+                output_splits[source] += rows
+                offset += rows
+                continue
             if len(owned) == 1 and owned[0][1] - owned[0][0] == rows:
                 # All of it is mine and in one piece, as most of what arrives is.
                 positions.append(PositionRun(offset, rows, first_local + owned[0][2]))
@@ -127,53 +179,60 @@ def rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) ->
                     continue
                 if low > row:
                     positions.append(PositionRun(offset + row - start, low - row, -1))
-                positions.append(PositionRun(offset + low - start, high - low, first_local + local))
-                row = high
+                    row = low
+                last = min(high, stop)
+                positions.append(
+                    PositionRun(offset + row - start, last - row, first_local + local + row - low)
+                )
+                row = last
             if row < stop:
                 positions.append(PositionRun(offset + row - start, stop - row, -1))
             output_splits[source] += rows
             offset += rows
     hand_over.sort()
+    laid = places is not None
     return RankRoute(
         mode=routes.mode,
         global_rank=ranks[parent_rank],
         group_ranks=ranks,
         group_rank=parent_rank,
-        bucket=tuple((piece.item.item_id, piece.stop - piece.start) for piece in bucket),
-        bucket_starts=tuple(piece.start for piece in bucket),
+        bucket=bucket,
+        bucket_starts=bucket_starts,
         sends=tuple(sends),
         receives=tuple(receives),
         input_splits=tuple(input_splits),
         output_splits=tuple(output_splits),
         hand_over=tuple((order[2], start, stop, at) for order, start, stop, at in hand_over),
         position_runs=tuple(positions),
-        copies=routes.ownership.copies,
-        local_length=length,
-        batch_rows=routes.batch_rows.get(routes.ownership.replica_of(parent_rank), 0),
+        copies=1 if laid else routes.ownership.copies,
+        local_length=offset if laid else length,
+        batch_rows=1 if laid else routes.batch_rows.get(routes.ownership.replica_of(parent_rank), 0),
     )
 
 
 def _sends(routes: BatchRoutes, bucket: list[Piece]) -> list[tuple[int, int, int, int]]:
-    found = [
-        (rank, piece.item.item_id, start, stop)
-        for piece in bucket
-        for part in routes.parts(piece.item)
-        for rank in part.ranks
-        for start, stop in piece.clipped(part.runs)
-    ]
-    # Stable: within a destination the order stays that of the bucket.
-    found.sort(key=_destination)
-    return found
+    return sorted_sends(
+        [
+            (rank, piece.item.item_id, start, stop)
+            for piece in bucket
+            for part in routes.parts(piece.item)
+            for rank in part.ranks
+            for start, stop in piece.clipped(part.runs)
+        ]
+    )
+
+
+def sorted_sends(sends: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Sort what a rank sends by destination; within one the order stays that of the bucket."""
+    sends.sort(key=_destination)
+    return sends
 
 
 def _destination(send: tuple[int, int, int, int]) -> int:
     return send[0]
 
 
-_Arrival = tuple[int, "Item", list[tuple[int, int]], list[OwnedRun]]
-
-
-def _arrivals(routes: BatchRoutes, parent_rank: int) -> Iterator[_Arrival]:
+def _arrivals(routes: BatchRoutes, parent_rank: int) -> Iterator[Arrival]:
     """Yield (source, item, row runs, owned runs) of each item that a rank receives, in wire order."""
     shard: Shard = routes.ownership.shard(routes.ownership.shard_of(parent_rank))
     owned_of = shard.owned

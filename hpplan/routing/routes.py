@@ -13,16 +13,16 @@ from hpplan.routing.digest import exchange_digest, table_digest
 from hpplan.routing.fit import Fit, check_fitted, fit, parent_batch
 from hpplan.routing.inputs import InputRoutes
 from hpplan.routing.modes import mode_of
+from hpplan.routing.once import OnceRoutes, kind_of_routes, once_route
 from hpplan.routing.rank_route import RankRoute, rank_route
 from hpplan.routing.request import check_request
-from hpplan.routing.transfers import BatchRoutes
 
 if TYPE_CHECKING:
     from hpplan.diagnostics import Diagnostic
     from hpplan.routing.assignment.base import Cost
     from hpplan.routing.mesh import Mesh
     from hpplan.routing.modes import Mode
-    from hpplan.routing.transfers import Granularity
+    from hpplan.routing.transfers import BatchRoutes, Granularity
     from hpplan.workload.workload import Workload
 
 
@@ -79,7 +79,7 @@ class RoutingTable:
         if at is None:
             return None
         parent = self.parents[at[0]]
-        return rank_route(parent.routes, parent.ranks, at[1])
+        return _rank_route(parent.routes, parent.ranks, at[1])
 
     @cached_property
     def digest(self) -> str:
@@ -207,7 +207,7 @@ def _rank_exchange(
     share = fitted.shares[parent if workload.per_replica else 0]
     digest = exchange_digest(mesh, workload, fitted, granularity, share, routes)
     ranks = mesh.parents()[parent]
-    return RankExchange(rank_route(routes, ranks, parent_rank), digest, routes, ranks, parent_rank)
+    return RankExchange(_rank_route(routes, ranks, parent_rank), digest, routes, ranks, parent_rank)
 
 
 def _batch_routes(
@@ -231,12 +231,13 @@ def _batch_routes(
         policy=assign,
         cost=cost,
         load_factor=load_factor,
-        row_granularity=granularity == "row",
+        row_granularity=granularity != "record",
         nodes=()
         if ranks_per_node is None
         else tuple(rank // ranks_per_node for rank in mesh.parents()[number]),
     )
-    return BatchRoutes(
+    kind = kind_of_routes(mode_of(mesh), granularity, share.ownership)
+    return kind(
         mode_of(mesh),
         granularity,
         share.ownership,
@@ -246,6 +247,11 @@ def _batch_routes(
         batch.items,
         sharded=workload.sharded,
     )
+
+
+def _rank_route(routes: BatchRoutes, ranks: tuple[int, ...], parent_rank: int) -> RankRoute:
+    route = once_route if isinstance(routes, OnceRoutes) else rank_route
+    return route(routes, ranks, parent_rank)  # type: ignore[arg-type]
 
 
 def input_routes(routes: BatchRoutes, *, one_each: bool = False) -> InputRoutes | None:

@@ -32,7 +32,11 @@ RANKS = list_of(count(0))
 DIGEST = told(
     text(pattern="^sha256:[0-9a-f]{64}$"), string_pattern_mismatch="sha256: and 64 hexadecimal digits"
 )
-GRANULARITY = literal(GRANULARITIES)
+GRANULARITY_FIELD = Field(
+    "granularity",
+    literal(GRANULARITIES),
+    "Whether whole records are sent, owned rows alone, or these once to each CP coordinate.",
+)
 MESH = Shape(
     None,
     Field("axes", mapping_of(count(1)), "Axis to size; the rest has size 1.", required=True),
@@ -51,6 +55,11 @@ PARENT = Shape(
         list_of(RANKS),
         "[source, destination, item_id, row_start, row_stop] in parent ranks.",
         required=True,
+    ),
+    Field(
+        "gathers",
+        list_of(RANKS),
+        "The same of the second step of `once`: what TP ranks pass on to the others of their CP coordinate.",
     ),
     Field(
         "input_transfers",
@@ -78,7 +87,7 @@ ROUTES = Shape(
     Field("digest", DIGEST, "Of everything that affects execution.", required=True),
     Field("mesh", MESH.schema, "The axes of the job's ranks.", required=True),
     Field("mode", TEXT, "Which ranks exchange, by which collective.", required=True),
-    Field("granularity", GRANULARITY, "Whether whole records are sent, or owned rows alone.", required=True),
+    GRANULARITY_FIELD._replace(required=True),
     Field("workload", WORKLOAD.schema, "The items and the sequence of their tokens.", required=True),
     Field("parents", list_of(PARENT), "The routes of each data-parallel replica.", required=True),
     Field(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hpplan.errors import UnusableRequest
+from hpplan.routing.once import OnceRoutes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.transfers import ROUTES_VERSION
 
@@ -58,6 +59,8 @@ def parent_data(parent: ParentRoutes) -> dict[str, Any]:
         "destinations": {str(item.item_id): routes.destinations(item) for _, item in routes.produced()},
         "transfers": [list(transfer) for transfer in routes.transfers()],
     }
+    if isinstance(routes, OnceRoutes):
+        data["gathers"] = [list(transfer) for transfer in routes.gathers()]
     inputs = parent.inputs
     if inputs is not None:
         data["input_transfers"] = [list(transfer) for transfer in inputs.transfers()]

@@ -12,7 +12,7 @@ from hpplan.routing.assignment.base import COSTS, LOAD_FACTOR
 from hpplan.routing.cluster import Cluster
 from hpplan.routing.request import check_links, check_request
 from hpplan.routing.routes import plan_routes
-from hpplan.routing.routes_shape import GRANULARITY
+from hpplan.routing.routes_shape import GRANULARITY_FIELD
 from hpplan.routing.traffic import LINK_FIELD, LINKS_FIELD, Link, Traffic
 from hpplan.routing.traffic_warnings import folded
 from hpplan.routing.verdict import WORTH
@@ -203,7 +203,7 @@ STATISTICS = Answer(
         ).schema,
         "The axes of the job's ranks.",
     ),
-    Field("granularity", GRANULARITY, "Whether whole records are sent, or owned rows alone."),
+    GRANULARITY_FIELD,
     Field("micro_batches", count(1), "Number of micro-batches."),
     Field("cost", literal(COSTS), "What encoding an item is taken to cost."),
     LINK_FIELD,

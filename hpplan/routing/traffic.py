@@ -82,6 +82,13 @@ class RankTraffic(NamedTuple):
     """From other ranks."""
     kept: int
     """From itself."""
+    send_buffer: int
+    """What it packs: what it sends and keeps."""
+
+    @property
+    def receive_buffer(self) -> int:
+        """What arrives, and what it keeps."""
+        return self.received + self.kept
 
 
 class Peak(NamedTuple):
@@ -148,6 +155,12 @@ class BatchTraffic:
             self.items[rank] += 1
             self.produced[rank] += piece.stop - piece.start
         self.sent, self.received, self.kept = moved_by_rank(routes.totals.cells, size, routes.stride)
+        self.sent_back = self.sent
+        """Rows whose gradients come back from others."""
+        self.send_buffer = [out + own for out, own in zip(self.sent, self.kept, strict=True)]
+        if routes.mode.reaches_all:
+            # A broadcast sends a row once, to all others; gradients come back from each.
+            self.sent, self.send_buffer = self.produced, self.produced
         power = 2 if cost == "rows^2" else 1
         costs = [[item.rows**power for item in items] for items in routes.buckets]
         loads = [sum(one) for one in costs]
@@ -159,7 +172,9 @@ class BatchTraffic:
         """Of all its producers."""
         self.producers = len(loads)
         self.leaving = sum(self.sent)
-        self.least_leaving = routes.totals.least_rows_leaving
+        self.arriving = sum(self.received)
+        """From other ranks."""
+        self.least_leaving = min(routes.totals.least_rows_leaving, self.leaving)
 
 
 class Traffic:
@@ -200,7 +215,7 @@ class Traffic:
     @property
     def rows(self) -> int:
         """All rows that arrive somewhere, kept ones as well."""
-        return self.rows_kept + self.rows_leaving
+        return self.rows_kept + sum(batch.arriving for batch in self.batches)
 
     def per_rank(self) -> Iterator[RankTraffic]:
         """Yield what each rank that exchanges moves, by global rank."""
@@ -218,6 +233,7 @@ class Traffic:
                 batch.sent[at],
                 batch.received[at],
                 batch.kept[at],
+                batch.send_buffer[at],
             )
 
     @cached_property
@@ -228,7 +244,7 @@ class Traffic:
     @cached_property
     def largest_receiver(self) -> Peak:
         """The rank that receives most from others; the lowest of equals."""
-        return self._peak([batch.received for batch in self.batches], self.rows_leaving)
+        return self._peak([batch.received for batch in self.batches], self.rows - self.rows_kept)
 
     @cached_property
     def inputs(self) -> InputTraffic | None:
@@ -276,9 +292,9 @@ class Traffic:
     def largest_buffer(self) -> int:
         """Bytes of the largest send or receive buffer of any rank, own rows included."""
         return self.row_bytes * max(
-            max(out, into) + own
+            max(out, into + own)
             for batch in self.batches
-            for out, into, own in zip(batch.sent, batch.received, batch.kept, strict=True)
+            for out, into, own in zip(batch.send_buffer, batch.received, batch.kept, strict=True)
         )
 
     @property
@@ -320,8 +336,8 @@ class Traffic:
                     "rows_sent": one.sent,
                     "rows_received": one.received,
                     "rows_kept": one.kept,
-                    "send_buffer_bytes": (one.sent + one.kept) * self.row_bytes,
-                    "receive_buffer_bytes": (one.received + one.kept) * self.row_bytes,
+                    "send_buffer_bytes": one.send_buffer * self.row_bytes,
+                    "receive_buffer_bytes": one.receive_buffer * self.row_bytes,
                 }
                 for one in self.per_rank()
             ],

@@ -75,7 +75,7 @@ def _oversized(traffic: Traffic, number: int, place: Place) -> Iterator[Diagnost
     batch, ranks = traffic.batches[number], traffic.table.parents[number].ranks
     # An all-gather is a broadcast for each producer; its gradients go back in one all-to-all.
     way = ("gets back", "sends back") if traffic.table.mode.reaches_all else ("sends", "receives")
-    for does, rows in zip(way, (batch.sent, batch.received), strict=True):
+    for does, rows in zip(way, (batch.sent_back, batch.received), strict=True):
         size = max(rows) * traffic.row_bytes
         if size > LARGEST_TENSOR:
             yield Diagnostic(

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from hpplan.routing.ownership import Ownership
     from hpplan.workload.workload import Item
 
-Granularity = Literal["record", "row"]
-"""Whether a destination gets an item's whole record, or only the rows whose tokens it owns."""
+Granularity = Literal["record", "row", "once"]
+"""Whether a destination gets an item's whole record, or only the rows whose tokens it owns.
 
-GRANULARITIES: tuple[Granularity, ...] = ("record", "row")
+Where TP ranks hold copies, `once` sends such a row to one of them, which passes it on; elsewhere it is `row`.
+"""
+
+GRANULARITIES: tuple[Granularity, ...] = ("record", "row", "once")
 
 ROUTES_VERSION = 1
 """Of the rules by which transfers follow from buckets, in digests and documents of routing tables."""
@@ -177,14 +180,14 @@ class BatchRoutes:
             return [Part(ranks_of(shard), record, item.rows) for shard in sorted({run[0] for run in runs})]
         return [
             Part(ranks_of(shard), tuple(rows), sum(stop - start for start, stop in rows))
-            for shard, rows in sorted(_by_shard(runs).items())
+            for shard, rows in sorted(by_shard(runs).items())
         ]
 
     def _explicit_parts(self, item: Item, runs: list[tuple[int, int, int]], *, whole: bool) -> list[Part]:
-        by_shard = _by_shard(runs)
+        owned = by_shard(runs)
         found: list[Part] = []
         for rank in sorted(self.explicit[item.item_id]):
-            rows = ((0, item.rows),) if whole else tuple(by_shard.get(self.ownership.shard_of(rank), ()))
+            rows = ((0, item.rows),) if whole else tuple(owned.get(self.ownership.shard_of(rank), ()))
             if rows:
                 found.append(Part(range(rank, rank + 1), rows, sum(stop - start for start, stop in rows)))
         return found
@@ -293,7 +296,8 @@ class BatchRoutes:
         return rows
 
 
-def _by_shard(runs: list[tuple[int, int, int]]) -> dict[int, list[tuple[int, int]]]:
+def by_shard(runs: list[tuple[int, int, int]]) -> dict[int, list[tuple[int, int]]]:
+    """Return the row runs of each shard."""
     found: dict[int, list[tuple[int, int]]] = {}
     for shard, start, stop in runs:
         found.setdefault(shard, []).append((start, stop))

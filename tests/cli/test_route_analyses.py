@@ -50,7 +50,7 @@ def test_compare(hpplan: Runner, one: str) -> None:
     assert "way collectives rows moved bytes moved busiest rank estimated time" in lines
     assert "record 1 54 108 B 60 B 5.1 us" in lines
     assert "row 1 29 58 B 34 B 5.0 us" in lines
-    assert "cp-once 2 29 58 B 28 B 10.0 us" in lines
+    assert "once 2 29 58 B 26 B 10.0 us" in lines
     assert lines[-1].startswith("Take row: it takes the least estimated time. Run it with --granularity row.")
 
 
@@ -62,10 +62,9 @@ def test_compare_as_data(hpplan: Runner, one: str) -> None:
     assert [(way["name"], way["rows_between_nodes"]) for way in as_json["ways"]] == [
         ("record", 36),
         ("row", 22),
-        ("cp-once", 11),
+        ("once", 11),
     ]
-    assert [way["runs"] for way in as_json["ways"]] == [True, True, False]
-    assert as_json["take"] == "row"
+    assert as_json["take"] == "once"
 
 
 def test_compare_of_a_table(hpplan: Runner, one: str, tmp_path: Path) -> None:

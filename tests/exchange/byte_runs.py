@@ -9,7 +9,7 @@ def count(rank: int, runs: list[tuple[str, dict[str, Any], str]]) -> list[list[i
     """Run (mesh, workload, granularity) forward and backward; return what this rank hands to its transport.
 
     Of each run: bytes that arrive forward, bytes sent forward, that arrive backward, and sent backward. What
-    a broadcast hands over counts once. Nothing, where a rank is alone.
+    a broadcast hands over counts once, and the two steps of `once` add up.
     """
     del rank
     return [_counted(*run) for run in runs]
@@ -25,7 +25,7 @@ def _counted(mesh: str, data: dict[str, Any], granularity: str) -> list[int]:
     from hpplan.workload.workload import load_workload
 
     workload = load_workload(data, Place("workload"))
-    routes = plan_routes(parse_mesh(mesh), workload, "row" if granularity == "row" else "record")
+    routes = plan_routes(parse_mesh(mesh), workload, granularity)  # type: ignore[arg-type]
     exchange = FeatureExchange.from_routes(routes, timeout=60)
     transport: Any = exchange.group.transport
     all_to_all, broadcast_each = transport.all_to_all, transport.broadcast_each
@@ -54,4 +54,7 @@ def _counted(mesh: str, data: dict[str, Any], granularity: str) -> list[int]:
     features = torch.ones(exchange.route.rows_produced, workload.feature_width, requires_grad=True)
     received = exchange(features)
     torch.autograd.backward(received.payloads, [torch.ones_like(rows) for rows in received.payloads])
-    return moved
+    half = len(moved) // 2  # as many collectives back as there
+    return [
+        sum(moved[start:stop:2]) for start, stop in ((0, half), (1, half), (half, None), (half + 1, None))
+    ]

@@ -43,7 +43,7 @@ BY_MESH = {
 def test_previews_count_what_is_moved() -> None:
     """Rows of a copy, of a record or of a gradient that the table leaves out, or counts twice, show here.
 
-    A broadcast is handed over once, and the table counts it once for each rank that it reaches.
+    A broadcast is sent once, and its gradients come back from each rank that it reached.
     """
     runs = [(mesh, workload, one) for mesh, workload in BY_MESH.items() for one in GRANULARITIES]
     by_rank = run_ranks(4, byte_runs.count, runs)
@@ -55,7 +55,7 @@ def test_previews_count_what_is_moved() -> None:
         # All-gathers reach every other rank of the group; an all-to-all has rows for each.
         receivers = table.mesh.parent_size - 1 if table.mode.reaches_all else 1
         for one in Traffic(table).per_rank():
-            arrived, sent, returned_here, returned = by_rank[one.rank][number] or [0, 0, 0, 0]
-            counted = [rows * workload.row_bytes for rows in (one.received, one.sent, one.sent, one.received)]
-            assert [arrived, sent * receivers, returned_here, returned] == counted, (mesh, granularity, one)
+            rows = (one.received, one.sent, one.sent * receivers, one.received)
+            counted = [amount * workload.row_bytes for amount in rows]
+            assert by_rank[one.rank][number] == counted, (mesh, granularity, one)
     assert seen == {mode.name for mode in MODES}

@@ -64,7 +64,7 @@ SETTINGS = [
 def _verify_all(rank: int, fault: str = "") -> list[tuple[Verification, Verification]]:
     found = []
     for mesh, data in SETTINGS:
-        for granularity in ("record", "row"):
+        for granularity in ("record", "row", "once"):
             table = plan_routes(parse_mesh(mesh), load_workload(data), granularity)  # type: ignore[arg-type]
             exchange = FeatureExchange.from_routes(table)
             device = torch.device("cpu")

@@ -44,6 +44,8 @@ def _run(tmp_path: Path, mesh: str, world: int, *more: str, **fields: Any) -> tu
     [
         ("cp=2,tp=2,sp", 4, "parent_variable_a2a", "record", 36),
         ("cp=2,tp=2,sp", 4, "parent_variable_a2a", "row", 18),
+        # Without sp each of the 18 rows ends on two ranks.
+        ("cp=2,tp=2", 4, "parent_variable_a2a", "once", 36),
         ("tp=2,sp", 2, "tp_variable_a2a", "record", 18),
         ("tp=3", 3, "tp_variable_all_gather", "record", 54),
         ("dp=2,pp=1", 2, "local", "row", 36),

@@ -15,9 +15,9 @@ from hpplan.routing.assignment import POLICIES
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"granularity": "rows"}, """granularity is "record" or "row", not 'rows'"""),
-        ({"granularity": "Record"}, """granularity is "record" or "row", not 'Record'"""),
-        ({"granularity": None}, 'granularity is "record" or "row", not None'),
+        ({"granularity": "rows"}, """granularity is "record", "row" or "once", not 'rows'"""),
+        ({"granularity": "Record"}, """granularity is "record", "row" or "once", not 'Record'"""),
+        ({"granularity": None}, 'granularity is "record", "row" or "once", not None'),
         ({"assign": "best"}, f"assign is {', '.join(FIRST)} or {LAST}, not 'best'"),
         ({"cost": "rows**2"}, """cost is "rows" or "rows^2", not 'rows**2'"""),
         ({"load_factor": 0.9}, "load_factor is a finite number of at least 1, not 0.9"),

@@ -198,7 +198,10 @@ def test_buckets_of_replicas_are_found_in_their_parent() -> None:
     ("change", "says"),
     [
         (lambda data: data.update(digest="x"), "`digest` must be sha256: and 64 hexadecimal digits, not the"),
-        (lambda data: data.update(granularity="x"), "`granularity` must be 'record' or 'row', not the str"),
+        (
+            lambda data: data.update(granularity="x"),
+            "`granularity` must be 'record', 'row' or 'once', not the str",
+        ),
         (lambda data: data["mesh"].update(sp=1), "`sp` must be true or false, not the number 1"),
         (lambda data: data["parents"][0]["ranks"].append(True), "the list element must be a whole number, "),
         (lambda data: data["parents"][0]["ranks"].append(-1), "the list element must be at least 0, not -1"),

@@ -39,10 +39,10 @@ def test_sums_of_the_first_case() -> None:
     """Totals differ from the matrix that was worked out by hand."""
     traffic = Traffic(table("cp=2,tp=2,sp", buckets=BUCKETS, feature_width=4, payloads=2), Link(1.0, 5.0))
     assert [tuple(one) for one in traffic.per_rank()] == [
-        (0, 1, 10, 10, 0, 10),
-        (1, 1, 8, 8, 0, 8),
-        (2, 0, 0, 0, 10, 0),
-        (3, 0, 0, 0, 8, 0),
+        (0, 1, 10, 10, 0, 10, 20),
+        (1, 1, 8, 8, 0, 8, 16),
+        (2, 0, 0, 0, 10, 0, 0),
+        (3, 0, 0, 0, 8, 0, 0),
     ]
     assert (traffic.rows, traffic.rows_kept, traffic.rows_leaving) == (36, 18, 18)
     assert traffic.least_rows_leaving == 11
@@ -180,7 +180,9 @@ def test_a_large_mesh_has_no_square_in_memory() -> None:
     for mesh in ("cp=2048,tp=8,sp", "cp=2,tp=8192", "tp=16384"):
         traffic = Traffic(plan_routes(parse_mesh(mesh), workload))
         assert traffic.rows >= 350_000
-        assert sum(one.received for one in traffic.per_rank()) == traffic.rows_leaving
+        arrived = sum(one.received for one in traffic.per_rank())
+        # With tp alone and no sp, the producer broadcasts each row once, to all others.
+        assert traffic.rows_leaving == (500 * 700 if mesh == "tp=16384" else arrived)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6

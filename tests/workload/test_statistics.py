@@ -160,19 +160,17 @@ PAIR = load_workload(
 def test_three_ways_without_sp() -> None:
     """The worked case of cp 2, tp 2 without sp: 54 rows leave as records, 29 as owned rows.
 
-    Once per CP coordinate: rank 0 sends 7 rows to rank 2 and keeps 3, rank 1
-    sends 4 rows to rank 3 and keeps 4. Then rank 0 shows its 3 to rank 1 and
-    gets 4, and ranks 2 and 3 exchange 7 and 4: 11 + 18 rows.
+    Once per CP coordinate: rank 0 keeps 3 rows and sends 3 to rank 2 and 4 to rank 3, rank 1
+    keeps 4 and sends 2 to each. Then rank 0 shows its 3 to rank 1 and gets 4, and ranks 2 and
+    3 exchange 5 and 6: 11 + 18 rows.
     """
     found = comparison("cp=2,tp=2", PAIR)
-    assert {way.name: way.rows for way in found.ways} == {"record": 54, "row": 29, "cp-once": 29}
+    assert {way.name: way.rows for way in found.ways} == {"record": 54, "row": 29, "once": 29}
     once = found.ways[2]
-    assert [(step.rows, step.busiest_rows) for step in once.steps] == [(11, 7), (18, 7)]
+    assert [(step.rows, step.busiest_rows) for step in once.steps] == [(11, 7), (18, 6)]
     # As owned rows, rank 0 sends 3 rows once and 7 rows twice.
-    assert [way.busiest_rows for way in found.ways] == [30, 17, 14]
-    # The busiest ranks of cp-once move less, but nothing is advised that cannot be run.
-    assert found.best.name == "row"
-    assert found.reason == "of the ways that hpplan runs, its busiest ranks move the fewest rows"
+    assert [way.busiest_rows for way in found.ways] == [30, 17, 13]
+    assert found.best.name == "once"
 
 
 def test_nodes_and_links() -> None:
@@ -185,10 +183,10 @@ def test_nodes_and_links() -> None:
     assert record == pytest.approx(40e-9 + 2e-9)
     # As owned rows, it sends 14 to the other node and 3 to its neighbour.
     assert row == pytest.approx(28e-9 + 0.6e-9)
-    # 7 rows between nodes, then 7 rows inside one.
-    assert once == pytest.approx(14e-9 + 1.4e-9)
-    assert found.reason == "of the ways that hpplan runs, it takes the least estimated time"
-    assert found.to_data()["take"] == "row"
+    # 7 rows between nodes, then 6 rows inside one.
+    assert once == pytest.approx(14e-9 + 1.2e-9)
+    assert found.best.name == "once"
+    assert found.to_data()["take"] == "once"
 
 
 def test_the_bandwidth_inside_nodes_is_that_between_them_by_default() -> None:

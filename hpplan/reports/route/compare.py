@@ -9,7 +9,7 @@ from hpplan.reports.terminal.screen import stacked
 
 if TYPE_CHECKING:
     from hpplan.reports.terminal.screen import Screen
-    from hpplan.routing.comparison import Comparison, Way
+    from hpplan.routing.comparison import Comparison
 
 
 def render(comparison: Comparison, screen: Screen) -> str:
@@ -17,9 +17,8 @@ def render(comparison: Comparison, screen: Screen) -> str:
     best = comparison.best
     headers, rows = measures_of(comparison)
     table = screen.table("Ways to move the features", headers, rows, range(1, len(headers)))
-    meanings = screen.facts([(way.name, meaning_of(way)) for way in comparison.ways])
-    advice = f"Take {best.name}: {comparison.reason}. Run it with --granularity {best.name}."
-    take = screen.folded("", advice)
+    meanings = screen.facts([(way.name, way.summary) for way in comparison.ways])
+    take = screen.folded("", f"Take {best.name}: {comparison.reason}. {how_to_take(best.name)}")
     return stacked([table, meanings, take])
 
 
@@ -43,6 +42,6 @@ def measures_of(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     return headers, rows
 
 
-def meaning_of(way: Way) -> str:
-    """Say what a way does, and where hpplan does not run it, that too."""
-    return way.summary if way.runs else f"{way.summary}; hpplan does not run it"
+def how_to_take(name: str) -> str:
+    """Say how a way is run."""
+    return f"Run it with --granularity {name}."

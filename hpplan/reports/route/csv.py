@@ -41,8 +41,8 @@ def render(view: RouteView) -> str:
     lines: list[Sequence[object]] = [HEADER + (INPUTS if inputs else ())]
     for one in view.traffic.per_rank():
         at = mesh.coordinates(one.rank)
-        buffers = ((one.sent + one.kept) * size, (one.received + one.kept) * size)
-        own = (one.rank, at["dp"], at["cp"], at["tp"], *one[1:], *buffers)
+        buffers = (one.send_buffer * size, one.receive_buffer * size)
+        own = (one.rank, at["dp"], at["cp"], at["tp"], *one[1:6], *buffers)
         lines.append((*own, *inputs.get(one.rank, ())))
     return to_csv(lines)
 

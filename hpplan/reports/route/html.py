@@ -8,7 +8,7 @@ from hpplan.reports.route import bars as route_bars
 from hpplan.reports.route import ribbon as route_ribbon
 from hpplan.reports.route import svg as route_svg
 from hpplan.reports.route.balance import balance
-from hpplan.reports.route.compare import meaning_of, measures_of
+from hpplan.reports.route.compare import measures_of
 from hpplan.reports.route.facts import producer_of, setting_of, totals_of, verdict_of
 from hpplan.reports.route.items import items_table
 from hpplan.reports.route.markup import details, escape, facts_list, scroll, section, table
@@ -195,7 +195,7 @@ def comparison_table(comparison: Comparison) -> str:
     cells = []
     for way, (name, *numbers) in zip(comparison.ways, rows, strict=True):
         take = " <b>(take this)</b>" if way is best else ""
-        cells.append([name, f"{escape(meaning_of(way))}{take}", *numbers])
+        cells.append([name, f"{escape(way.summary)}{take}", *numbers])
     heads = ["way", "what it does", *heads[1:]]
     ways = table("Ways to move the features", heads, cells, words=1, kind="ways", taken=best.name)
     return f"<p>Take <b>{best.name}</b>: {comparison.reason}.</p>\n{ways}"

@@ -56,6 +56,8 @@ def trace(table: RoutingTable, rank: int) -> list[dict[str, Any]]:
             entries.append(_exchange(inputs, at[0], width, dtype, "input exchange"))
         elements = workload.row_elements
         entries.append(_exchange(route, at[0], elements, workload.dtype, "feature exchange"))
+        if route.gather is not None:
+            entries.append(_exchange(route.gather, at[0], elements, workload.dtype, "feature gather"))
     entries.append({"comms": "barrier", "world_size": world, "markers": ["end"]})
     return entries
 

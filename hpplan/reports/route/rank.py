@@ -8,7 +8,7 @@ from hpplan.errors import UnusableRequest
 from hpplan.reports.route.facts import setting_of
 from hpplan.reports.terminal.quantities import size
 from hpplan.reports.terminal.screen import stacked
-from hpplan.routing.routes_shape import DIGEST, GRANULARITY, RANKS
+from hpplan.routing.routes_shape import DIGEST, GRANULARITY_FIELD, RANKS
 from hpplan.shapes.answer import Answer, either
 from hpplan.shapes.shape import TEXT, Field, count, list_of, literal
 from hpplan.wording import listed, plural
@@ -39,13 +39,19 @@ IDLE = Answer(
     Field("exchanges", literal([False]), "It has no part in the exchange."),
     Field("reason", TEXT, "Why the rank has no part in the exchange."),
 )
+_GATHER = Answer(
+    None,
+    Field("receives", _tuples(4), "[source, item_id, row_start, row_stop] in wire order."),
+    Field("input_splits", RANKS, "Rows to each rank of the group."),
+    Field("output_splits", RANKS, "Rows from each rank of the group."),
+)
 EXCHANGING = Answer(
     None,
     Field("rank", count(0), "Global rank."),
     Field("exchanges", literal([True]), "It has a part in the exchange."),
     Field("digest", DIGEST, "Of the routing table."),
     Field("mode", TEXT, "Which ranks exchange, by which collective."),
-    Field("granularity", GRANULARITY, "Whether whole records are sent, or owned rows alone."),
+    GRANULARITY_FIELD,
     Field("group_ranks", RANKS, "Global rank of each rank of the group, which peers are numbered by."),
     Field("group_rank", count(0), "The rank's own number in the group."),
     Field("tokens", _tuples(2), "[start, stop) of the tokens that the rank holds."),
@@ -56,6 +62,11 @@ EXCHANGING = Answer(
     Field("receives", _tuples(4), "[source, item_id, row_start, row_stop] in wire order."),
     Field("input_splits", RANKS, "Rows to each rank of the group."),
     Field("output_splits", RANKS, "Rows from each rank of the group."),
+    Field(
+        "gather",
+        _GATHER.schema,
+        "The second step of `once`, after which rows are handed over.",
+    ),
     Field("hand_over", _tuples(4), "[item_id, row_start, row_stop, first received row] in hand-over order."),
     Field(
         "positions",
@@ -67,6 +78,7 @@ EXCHANGING = Answer(
     Field("rows_kept", count(0), "From itself."),
     Field("send_buffer_bytes", count(0), "Of the rows that it sends and keeps."),
     Field("receive_buffer_bytes", count(0), "Of the rows that it receives and keeps."),
+    optional=("gather",),
 )
 _EVERY_RANK = Answer(
     None, Field("ranks", list_of(either(EXCHANGING, IDLE)), "Every rank of the mesh, by global rank.")
@@ -107,12 +119,12 @@ def _part(view: RouteView, rank: int, screen: Screen, setting: Facts) -> str:
         (
             "Hands over, by batch row and token",
             ("item", "rows from", "to", "at received row"),
-            route.hand_over,
+            route.last.hand_over,
         ),
         (
             "Received rows at my tokens",
             ("received row", "count", "batch row", "local token"),
-            [_position(route, *run) for run in route.position_runs],
+            [_position(route.last, *run) for run in route.last.position_runs],
         ),
     ):
         lines = [[str(cell) for cell in row] for row in rows]
@@ -134,9 +146,10 @@ def rank_data(view: RouteView, rank: int | None) -> dict[str, Any]:
     route = view.table.rank_route(rank)
     if route is None:
         return IDLE.of(rank=rank, exchanges=False, reason=_idle(view, rank))
-    if route.receive_buffer_rows > MOST_POSITIONS:
+    rows = route.last.receive_buffer_rows
+    if rows > MOST_POSITIONS:
         raise UnusableRequest(
-            f"rank {rank} gets {route.receive_buffer_rows:,} rows, too many to list the position of each; "
+            f"rank {rank} gets {rows:,} rows, too many to list the position of each; "
             "--format table has them as runs"
         )
     row_bytes = view.traffic.row_bytes
@@ -147,6 +160,11 @@ def rank_data(view: RouteView, rank: int | None) -> dict[str, Any]:
         digest=view.table.digest,
         mode=route.mode.name,
         granularity=view.table.granularity,
+        local_length=route.last.local_length,
+        copies=route.last.copies,
+        gather=None if route.gather is None else _GATHER.of(route.gather),
+        hand_over=route.last.hand_over,
+        positions=route.last.positions,
         tokens=tuple(_tokens(view, route)),
         send_buffer_bytes=route.send_buffer_rows * row_bytes,
         receive_buffer_bytes=route.receive_buffer_rows * row_bytes,
@@ -173,7 +191,7 @@ def _facts(view: RouteView, route: RankRoute) -> Facts:
     at = view.table.mesh.coordinates(route.global_rank)
     where = ", ".join(f"{axis} {at[axis]}" for axis in view.table.mesh.axes)
     tokens = ", ".join(f"{start} to {stop - 1}" for start, stop in _tokens(view, route))
-    copies = route.copies - 1
+    copies = route.last.copies - 1
     others = f", as {plural(copies, 'other rank')} {'does' if copies == 1 else 'do'}" if copies else ""
     items = [item for item, _ in route.bucket]
     encodes = f"{listed('item', items, len(items))}: {plural(route.rows_produced, 'row')}"
@@ -186,7 +204,16 @@ def _facts(view: RouteView, route: RankRoute) -> Facts:
         ("receives", f"{plural(route.rows_received, 'row')} from others"),
         ("input splits", _splits(route, route.input_splits)),
         ("output splits", _splits(route, route.output_splits)),
+        *([] if route.gather is None else _gathers(route.gather)),
         *_inputs(view, route.global_rank),
+    ]
+
+
+def _gathers(gather: RankRoute) -> Facts:
+    """Return what a rank passes on in the second step of `once`."""
+    return [
+        ("passes on", f"{plural(gather.rows_sent, 'row')} to others of its CP coordinate"),
+        ("gathers", f"{plural(gather.rows_received, 'row')} from them"),
     ]
 
 

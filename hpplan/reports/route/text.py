@@ -76,8 +76,8 @@ def _rank_cells(view: RouteView, axes: Sequence[str], one: RankTraffic) -> list[
         f"{one.sent:,}",
         f"{one.received:,}",
         f"{one.kept:,}",
-        size((one.sent + one.kept) * row_bytes),
-        size((one.received + one.kept) * row_bytes),
+        size(one.send_buffer * row_bytes),
+        size(one.receive_buffer * row_bytes),
     ]
 
 

@@ -1,0 +1,192 @@
+"""Each row once: where TP ranks hold copies, rows go to one rank of a CP coordinate, then to the rest.
+
+The first step sends each row to its CP coordinate: a producer that holds the row's token keeps it, any other
+spreads the rows of an item evenly over the TP ranks there. In the second, the gather, each rank of the
+coordinate sends what it then holds to the others. Items with explicit destinations go to these directly, in
+the first step.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from hpplan.routing.rank_route import RankRoute, received_route, sorted_sends
+from hpplan.routing.transfers import BatchRoutes, Totals, Transfer, by_shard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hpplan.routing.cells import Cell
+    from hpplan.routing.modes import Mode
+    from hpplan.routing.ownership import Ownership
+    from hpplan.routing.transfers import Granularity, Piece
+    from hpplan.workload.workload import Item
+
+
+class Held(NamedTuple):
+    """Rows `[start, stop)` of an item that a rank has after the first step, and who sent them."""
+
+    source: int
+    item: Item
+    start: int
+    stop: int
+
+
+class OnceRoutes(BatchRoutes):
+    """Routes of a batch whose rows go once to each CP coordinate."""
+
+    def first(self) -> Iterator[tuple[int, int, Item, list[tuple[int, int]]]]:
+        """Yield (source, destination, item, row runs) of the first step, by source and bucket order."""
+        for source, piece in self.pieces():
+            for rank, runs in self._spread(source, piece):
+                yield source, rank, piece.item, runs
+
+    def _spread(self, source: int, piece: Piece) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """Yield the ranks that a piece goes to in the first step, and the rows, by rank."""
+        item = piece.item
+        if item.item_id in self.explicit:
+            for part in self.parts(item):
+                if runs := list(piece.clipped(part.runs)):
+                    yield part.ranks.start, runs
+            return
+        copies = self.ownership.copies
+        for shard, owned in sorted(by_shard(self.ownership.runs(item)).items()):
+            runs = list(piece.clipped(owned))
+            rows = sum(stop - start for start, stop in runs)
+            ranks = self.ownership.ranks_of(shard)
+            if source in ranks and rows:
+                yield source, runs
+            elif rows:
+                shares = {
+                    (number + source) % copies: (rows * number // copies, rows * (number + 1) // copies)
+                    for number in range(copies)
+                }
+                for beside in range(copies):
+                    if cut := list(_cut(runs, *shares[beside])):
+                        yield ranks.start + beside, cut
+
+    @cached_property
+    def held(self) -> list[list[Held]]:
+        """What each rank has after the first step: its own rows first, which no collective carries."""
+        held: list[list[Held]] = [[] for _ in range(self.size)]
+        for source, rank, item, runs in self.first():
+            held[rank].extend(Held(source, item, start, stop) for start, stop in runs)
+        for rank, runs_of_rank in enumerate(held):
+            runs_of_rank.sort(key=lambda one: one.source != rank)
+        return held
+
+    def gathered(self, rank: int) -> list[Held]:
+        """Return what a rank sends to the others of its CP coordinate in the second step."""
+        return [one for one in self.held[rank] if one.item.item_id not in self.explicit]
+
+    def transfers(self) -> Iterator[Transfer]:
+        """Yield every transfer of the first step, by source, bucket order, destination, row."""
+        for source, rank, item, runs in self.first():
+            for start, stop in runs:
+                yield Transfer(source, rank, item.item_id, start, stop)
+
+    def gathers(self) -> Iterator[Transfer]:
+        """Yield every transfer of the second step, by source, in the order in which rows arrived there."""
+        for source in range(self.size):
+            for destination in self._beside(source):
+                for _, item, start, stop in self.gathered(source):
+                    yield Transfer(source, destination, item.item_id, start, stop)
+
+    def _beside(self, rank: int) -> list[int]:
+        ranks = self.ownership.ranks_of(self.ownership.shard_of(rank))
+        return [other for other in ranks if other != rank]
+
+    @cached_property
+    def steps(self) -> tuple[dict[Cell, int], dict[Cell, int]]:
+        """The cells of the first step, and those of the second without what a rank has already."""
+        first: dict[Cell, int] = {}
+        for source, rank, _, runs in self.first():
+            key = (source, rank, 1, 1)
+            first[key] = first.get(key, 0) + sum(stop - start for start, stop in runs)
+        second: dict[Cell, int] = {}
+        for rank in range(self.size):
+            rows = sum(stop - start for _, _, start, stop in self.gathered(rank))
+            for other in self._beside(rank) if rows else ():
+                second[rank, other, 1, 1] = rows
+        return first, second
+
+    @cached_property
+    def totals(self) -> Totals:
+        """The sums of both steps."""
+        first, second = self.steps
+        cells = dict(first)
+        for key, rows in second.items():
+            cells[key] = cells.get(key, 0) + rows
+        transfers = sum(len(runs) for *_, runs in self.first())
+        transfers += sum(len(self.gathered(rank)) * len(self._beside(rank)) for rank in range(self.size))
+        return Totals(cells, super().totals.least_rows_leaving, transfers)
+
+
+def kind_of_routes(mode: Mode, granularity: Granularity, ownership: Ownership) -> type[BatchRoutes]:
+    """Return what routes are in a granularity: without copies, each row goes to one rank as it is."""
+    once = granularity == "once" and ownership.copies > 1 and mode.collective == "all_to_all"
+    return OnceRoutes if once else BatchRoutes
+
+
+def _cut(runs: list[tuple[int, int]], low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Yield the runs of rows number `low` to `high`, counted through the runs."""
+    row = 0
+    for start, stop in runs:
+        first, last = max(low, row), min(high, row + stop - start)
+        if first < last:
+            yield start + first - row, start + last - row
+        row += stop - start
+
+
+def once_route(routes: OnceRoutes, ranks: tuple[int, ...], parent_rank: int) -> RankRoute:
+    """Return one rank's view of both steps; `ranks` are the parent's global ranks."""
+    bucket = routes.bucket_of(parent_rank)
+    sends = [
+        (rank, piece.item.item_id, start, stop)
+        for piece in bucket
+        for rank, runs in routes._spread(parent_rank, piece)  # noqa: SLF001 - of this file
+        for start, stop in runs
+    ]
+    held = routes.held[parent_rank]
+    starts = accumulate((one.stop - one.start for one in held), initial=0)
+    wire = sorted(zip(held, starts, strict=False), key=lambda one: one[0].source)
+    first = received_route(
+        routes,
+        ranks,
+        parent_rank,
+        [(source, item, [(start, stop)], []) for (source, item, start, stop), _ in wire],
+        bucket=tuple((piece.item.item_id, piece.stop - piece.start) for piece in bucket),
+        bucket_starts=tuple(piece.start for piece in bucket),
+        sends=sorted_sends(sends),
+        places=[start for _, start in wire],
+    )
+    return first.then(_gather(routes, ranks, parent_rank))
+
+
+def _gather(routes: OnceRoutes, ranks: tuple[int, ...], parent_rank: int) -> RankRoute:
+    """Return the second step of one rank: its bucket are the runs that it holds, each a number of its own."""
+    ownership = routes.ownership
+    shard = ownership.shard(ownership.shard_of(parent_rank))
+    held = routes.held[parent_rank]
+    sends = [
+        (rank, number, 0, stop - start)
+        for number, (_, item, start, stop) in enumerate(held)
+        for rank in ownership.ranks_of(ownership.shard_of(parent_rank))
+        if rank == parent_rank or item.item_id not in routes.explicit
+    ]
+    arrivals = [
+        (source, item, [(start, stop)], shard.owned(item.spans))
+        for source in ownership.ranks_of(ownership.shard_of(parent_rank))
+        for _, item, start, stop in (held if source == parent_rank else routes.gathered(source))
+    ]
+    return received_route(
+        routes,
+        ranks,
+        parent_rank,
+        arrivals,
+        bucket=tuple((number, stop - start) for number, (_, _, start, stop) in enumerate(held)),
+        bucket_starts=(0,) * len(held),
+        sends=sorted_sends(sends),
+    )
