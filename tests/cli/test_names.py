@@ -25,7 +25,7 @@ NAMES = [
     (["route", "w.yaml", "--cp-layout"], "c", "contigous", ["contiguous"]),
     (["route", "w.yaml", "--granularity"], "r", "rows", ["record", "row"]),
     (["route", "w.yaml", "--format"], "s", "svgz", ["svg"]),
-    (["compile", "p.yaml", "--granularity"], "", "recrod", ["record", "row"]),
+    (["compile", "p.yaml", "--granularity"], "", "recrod", ["record", "row", "once"]),
     (["exec", "r.json", "--granularity"], "rec", "recrod", ["record"]),
 ]
 
