@@ -88,8 +88,11 @@ def read_links(output: Output, path: str, *, told: bool = True) -> Cluster:
     from hpplan.api.routes import load_links
     from hpplan.cli.inputs import note_warnings
     from hpplan.documents.reader import read_document
+    from hpplan.validation.kinds import take
 
-    cluster = load_links(read_document(path, output.sources))
+    document = read_document(path, output.sources)
+    take(document, "--links", "links")
+    cluster = load_links(document)
     if told:
         note_warnings(output, cluster.warnings)
     return cluster

@@ -405,7 +405,8 @@ class FeatureExchange:
         flight: every rank of the group starts and waits in the same order, and
         counts a start as a call. What goes over the group next, a start, a
         call, `bring` or the gathering of items, first waits until all ranks
-        have started this one. Raises PeersFailed for features that do not fit.
+        have started this one. Of the two steps of `once`, the second begins in
+        `wait()`. Raises PeersFailed for features that do not fit.
         """
         return self._start(features, checked=self.group.checks_next_call())
 

@@ -224,7 +224,7 @@ def check_fit(mesh: Mesh, workload: Workload, broken: frozenset[str] = frozenset
             POOL_DOES_NOT_DIVIDE,
             f"pools of {plural(mesh.pool, 'replica')} do not divide dp={mesh.dp}",
             workload.place.at("encoder_pool"),
-            hint=f"a pool has {fitting} replicas here",
+            hint=f"a pool has {fitting} {'replica' if mesh.dp == 1 else 'replicas'} here",
         )
         return
     if mesh.parent_size % workload.encoder_cp_size and "encoder_cp_size" not in broken:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hpplan.errors import InvalidInput
 from hpplan.routing.assignment import DEFAULT_POLICY, POLICIES
 from hpplan.routing.assignment.base import LOAD_FACTOR
+from hpplan.routing.cluster import Cluster
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic
 from hpplan.routing.transfers import GRANULARITIES
@@ -163,7 +164,9 @@ def verdict(
     best: Change | None = None
     tried = 0
     few = sum(len(batch.items) for batch in table.workload.batches) <= _MOST_ITEMS
-    for option, changed, granularity, assign in _changes(table, policy) if few else ():
+    for option, changed, granularity, assign in (
+        _changes(table, policy, timed=isinstance(traffic.link, Cluster)) if few else ()
+    ):
         with suppress(InvalidInput):
             found = plan_routes(
                 table.mesh.pooled(1),
@@ -224,10 +227,16 @@ def _price(traffic: Traffic) -> Price:
     return Price(traffic.producer_load.largest, seconds, busiest, leaving)
 
 
-def _changes(table: RoutingTable, policy: str) -> list[tuple[str, Workload, Granularity, str]]:
-    """Return each change: its option, and the workload, granularity and policy to plan then."""
+def _changes(
+    table: RoutingTable, policy: str, *, timed: bool
+) -> list[tuple[str, Workload, Granularity, str]]:
+    """Return each change: its option, and the workload, granularity and policy to plan then.
+
+    The two collectives of `once` may take longer with fewer bytes: it is tried where times are known.
+    """
     workload, granularity, assign = table.workload, table.granularity, policy or DEFAULT_POLICY
-    ways = [(f"--granularity {one}", workload, one, assign) for one in GRANULARITIES if one != granularity]
+    known = [one for one in GRANULARITIES if one != granularity and (timed or one != "once")]
+    ways = [(f"--granularity {one}", workload, one, assign) for one in known]
     if policy:
         ways += [
             (f"--assign {one.name}", workload, granularity, one.name)

@@ -93,6 +93,8 @@ class Checker:
             return Diagnostic(codes.too_small or codes.mistyped, message, where)
         if kind == "less_than_equal":
             return Diagnostic(codes.too_large or codes.mistyped, f"{name} must be at most 2^53 - 1", where)
+        if kind == "invalid_key":
+            name, told = "a key", "a string"
         belongs = told or _BELONGS.get(kind) or error["msg"].removeprefix("Input should be ")
         hint = _type_hint(kind, value) if self._hints else None
         if not path:

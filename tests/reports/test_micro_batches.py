@@ -268,3 +268,26 @@ def test_pools_that_run_are_the_ones_that_are_shown() -> None:
     found = statistics(parse_mesh("dp=4"), load_micro_batches({"micro_batches": [one, one]}))
     assert found.running.way.name == "lpt, pool 2"
     assert [load.largest for load in found.running.loads] == [16, 16]
+
+
+def test_the_verdict_counts_inputs_and_what_stands_above_nothing() -> None:
+    """Inputs may be a thousand times the features, and a balanced batch has no rank above the mean."""
+    items = [
+        {"item_id": at, "batch_index": 0, "decoder_token_start": 20 * at, "output_rows": 16, "input_rows": 64}
+        for at in range(2)
+    ]
+    one = {
+        "feature_width": 8,
+        "dtype": "float32",
+        "input_width": 4000,
+        "encoder_pool": "all",
+        "sequence": {"length": 64},
+        "replicas": [{"items": items}, {"items": []}],
+    }
+    found = statistics(parse_mesh("dp=2"), load_micro_batches({"micro_batches": [one, one]}), only="lpt")
+    text = batches_text.render(found, Screen())
+    # The other replica encodes one of two: 16 rows of 8 float32 come back, 64 of 4,000 bfloat16 go.
+    assert "512 B of features leave their rank in the median micro-batch, 512 B in micro-batch 0" in text
+    assert "; of inputs 512.0 kB, 512.0 kB in micro-batch 0\n" in text
+    assert text.startswith("balance  lpt, pool 2: the busiest producers encode 1.00 times the mean")
+    assert "furthest above" not in text.split("\n", 1)[0]

@@ -9,6 +9,7 @@ import pytest
 
 from hpplan.reports.route.facts import verdict_of
 from hpplan.reports.route.view import RouteView
+from hpplan.routing.cluster import cluster_from_data
 from hpplan.routing.mesh import parse_mesh
 from hpplan.routing.routes import plan_routes
 from hpplan.routing.traffic import Traffic
@@ -150,3 +151,37 @@ def test_the_verdict_as_data() -> None:
         "seconds": None,
         "change": {"option": "--pool all", "times_mean": 1.0, "seconds": None, **moved},
     }
+
+
+def test_a_second_collective_is_advised_where_times_are_known() -> None:
+    """`once` moves fewer bytes in two collectives, which may take longer: bytes alone do not tell."""
+    item = {"item_id": 0, "batch_index": 0, "decoder_token_start": 512, "output_rows": 500}
+    data = {
+        "feature_width": 4096,
+        "sequence": {"length": 1024},
+        "items": [item],
+        "buckets": [[0], [], [], []],
+    }
+    table = plan_routes(parse_mesh("cp=2,tp=2"), load_workload(data), "row")
+    by_bytes, by_time = verdict(table, Traffic(table)), verdict(table, Traffic(table, _slow_between_nodes()))
+    assert by_bytes.tried + 1 == by_time.tried
+    assert (by_bytes.change and by_bytes.change.option) != "--granularity once"
+    assert (by_time.change and by_time.change.option) == "--granularity once"
+
+
+def _slow_between_nodes() -> Any:  # noqa: ANN401 - links
+    """Two ranks a node, 0.1 GB/s between nodes and 10 within."""
+    return cluster_from_data(
+        {
+            "ranks_per_node": 2,
+            "within_node": {"bandwidth": 10.0, "latency": 10.0, "shared_by": 1},
+            "between_nodes": {"bandwidth": 0.1, "latency": 50.0, "shared_by": 2},
+            "copy": 10.0,
+        }
+    )
+
+
+def test_a_batch_of_text_has_nothing_to_encode() -> None:
+    """Ranks that encode nothing are not once the mean."""
+    table = plan_routes(parse_mesh("cp=2"), load_workload({"sequence": {"length": 8}, "items": []}))
+    assert verdict_of(RouteView(table, "lpt"))[0] == ("balance", "there is nothing to encode")

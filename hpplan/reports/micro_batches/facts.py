@@ -23,19 +23,29 @@ def verdict_of(found: Statistics) -> Facts:
     one = found.running
     at = one.worst(1)[0]
     load = one.loads[at]
+    named = f"{one.way.name}: " if len(found.found) > 1 else ""
     balance = (
-        f"the busiest producers encode {one.times_mean:.2f} times the mean, added up over "
-        f"{counted(found.micro_batches)}; furthest above it is micro-batch {at}: rank {load.rank} with "
-        f"{spell_load(load.largest, found.cost)}, mean {load.mean:,.1f}"
+        f"{named}the busiest producers encode {one.times_mean:.2f} times the mean, added up over "
+        f"{counted(found.micro_batches)}"
     )
-    idle = found.policies[one.way.name]["idle_producers"]
-    if idle.worst:
-        balance += f"; up to {idle.worst:,.0f} producers encode nothing"
-    moved = found.policies[one.way.name]["bytes_leaving"]
+    if load.above:
+        balance += (
+            f"; furthest above it is micro-batch {at}: rank {load.rank} with "
+            f"{spell_load(load.largest, found.cost)}, mean {load.mean:,.1f}"
+        )
+    measured = found.policies[one.way.name]
+    if idle := int(measured["idle_producers"].worst):
+        balance += f"; up to {plural(idle, 'producer')} {'encodes' if idle == 1 else 'encode'} nothing"
+    if not any(of_one.largest for of_one in one.loads):
+        balance = "there is nothing to encode"
+    moved = measured["bytes_leaving"]
     cost = (
-        f"{size(moved.median)} leave their rank in the median micro-batch, "
+        f"{size(moved.median)} of features leave their rank in the median micro-batch, "
         f"{size(moved.worst)} in micro-batch {moved.worst_at}"
     )
+    if "input_bytes_leaving" in measured:
+        inputs = measured["input_bytes_leaving"]
+        cost += f"; of inputs {size(inputs.median)}, {size(inputs.worst)} in micro-batch {inputs.worst_at}"
     if found.link is not None:
         seconds = found.policies[one.way.name]["seconds"]
         back = "" if found.ranks_per_node is None else " there and back"

@@ -55,8 +55,12 @@ def verdict_of(view: RouteView) -> Facts:
         sets = f"; its largest is item {found.heaviest.item_id}{sample}, {plural(found.heaviest.rows, 'row')}"
     measure = "" if view.cost == "rows" else f" in {view.cost}"
     balance = (
-        f"rank {found.rank} encodes {found.times_mean:.2f} times the mean of "
-        f"{plural(found.producers, 'producer')}{measure}{idle}{sets}"
+        "there is nothing to encode"
+        if found.heaviest is None
+        else (
+            f"rank {found.rank} encodes {found.times_mean:.2f} times the mean of "
+            f"{plural(found.producers, 'producer')}{measure}{idle}{sets}"
+        )
     )
     inputs = f", {size(found.input_bytes)} of them inputs," if found.input_bytes else ""
     cost = (
