@@ -12,11 +12,12 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from hpplan.routing.ownership import row_runs
 from hpplan.routing.rank_route import RankRoute, received_route, sorted_sends
 from hpplan.routing.transfers import BatchRoutes, Totals, Transfer, by_shard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hpplan.routing.cells import Cell
     from hpplan.routing.modes import Mode
@@ -51,35 +52,55 @@ class OnceRoutes(BatchRoutes):
                 if runs := list(piece.clipped(part.runs)):
                     yield part.ranks.start, runs
             return
-        copies = self.ownership.copies
         for shard, owned in sorted(by_shard(self.ownership.runs(item)).items()):
-            runs = list(piece.clipped(owned))
-            rows = sum(stop - start for start, stop in runs)
-            ranks = self.ownership.ranks_of(shard)
-            if source in ranks and rows:
-                yield source, runs
-            elif rows:
-                shares = {
-                    (number + source) % copies: (rows * number // copies, rows * (number + 1) // copies)
-                    for number in range(copies)
-                }
-                for beside in range(copies):
-                    if cut := list(_cut(runs, *shares[beside])):
-                        yield ranks.start + beside, cut
+            yield from self._shared_out(source, piece, shard, owned)
+
+    def _shared_out(
+        self, source: int, piece: Piece, shard: int, owned: list[tuple[int, int]]
+    ) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """Yield the ranks of a shard that get rows of a piece, of those that the shard owns, and these."""
+        runs = list(piece.clipped(owned))
+        rows = sum(stop - start for start, stop in runs)
+        ranks = self.ownership.ranks_of(shard)
+        if source in ranks and rows:
+            yield source, runs
+        elif rows:
+            copies = self.ownership.copies
+            shares = {
+                (number + source) % copies: (rows * number // copies, rows * (number + 1) // copies)
+                for number in range(copies)
+            }
+            for beside in range(copies):
+                if cut := list(_cut(runs, *shares[beside])):
+                    yield ranks.start + beside, cut
+
+    def _first_to(self, shard: int) -> Iterator[tuple[int, int, Item, list[tuple[int, int]]]]:
+        """Yield what `first` does of the ranks of one shard, without working out where all else goes."""
+        ranks = self.ownership.ranks_of(shard)
+        replica = self.ownership.replica_of(ranks.start)
+        owned_of = self.ownership.shard(shard).owned
+        for source, piece in self.pieces():
+            item = piece.item
+            if item.item_id in self.explicit:
+                for rank, runs in self._spread(source, piece):
+                    if rank in ranks:
+                        yield source, rank, item, runs
+            elif item.replica == replica and (owned := owned_of(item.spans)):
+                for rank, runs in self._shared_out(source, piece, shard, row_runs(owned)):
+                    yield source, rank, item, runs
 
     @cached_property
     def held(self) -> list[list[Held]]:
         """What each rank has after the first step: its own rows first, which no collective carries."""
-        held: list[list[Held]] = [[] for _ in range(self.size)]
-        for source, rank, item, runs in self.first():
-            held[rank].extend(Held(source, item, start, stop) for start, stop in runs)
-        for rank, runs_of_rank in enumerate(held):
-            runs_of_rank.sort(key=lambda one: one.source != rank)
-        return held
+        return _held(range(self.size), self.first())
 
-    def gathered(self, rank: int) -> list[Held]:
-        """Return what a rank sends to the others of its CP coordinate in the second step."""
-        return [one for one in self.held[rank] if one.item.item_id not in self.explicit]
+    def held_at(self, shard: int) -> list[list[Held]]:
+        """Return `held` of the ranks of one shard; a rank that plans for itself needs no more."""
+        return _held(self.ownership.ranks_of(shard), self._first_to(shard))
+
+    def to_gather(self, held: list[Held]) -> list[Held]:
+        """Return what a rank sends to the others of its CP coordinate, of what it holds."""
+        return [one for one in held if one.item.item_id not in self.explicit] if self.explicit else held
 
     def transfers(self) -> Iterator[Transfer]:
         """Yield every transfer of the first step, by source, bucket order, destination, row."""
@@ -91,7 +112,7 @@ class OnceRoutes(BatchRoutes):
         """Yield every transfer of the second step, by source, in the order in which rows arrived there."""
         for source in range(self.size):
             for destination in self._beside(source):
-                for _, item, start, stop in self.gathered(source):
+                for _, item, start, stop in self.to_gather(self.held[source]):
                     yield Transfer(source, destination, item.item_id, start, stop)
 
     def _beside(self, rank: int) -> list[int]:
@@ -107,7 +128,7 @@ class OnceRoutes(BatchRoutes):
             first[key] = first.get(key, 0) + sum(stop - start for start, stop in runs)
         second: dict[Cell, int] = {}
         for rank in range(self.size):
-            rows = sum(stop - start for _, _, start, stop in self.gathered(rank))
+            rows = sum(stop - start for _, _, start, stop in self.to_gather(self.held[rank]))
             for other in self._beside(rank) if rows else ():
                 second[rank, other, 1, 1] = rows
         return first, second
@@ -120,7 +141,9 @@ class OnceRoutes(BatchRoutes):
         for key, rows in second.items():
             cells[key] = cells.get(key, 0) + rows
         transfers = sum(len(runs) for *_, runs in self.first())
-        transfers += sum(len(self.gathered(rank)) * len(self._beside(rank)) for rank in range(self.size))
+        transfers += sum(
+            len(self.to_gather(self.held[rank])) * len(self._beside(rank)) for rank in range(self.size)
+        )
         return Totals(cells, super().totals.least_rows_leaving, transfers)
 
 
@@ -128,6 +151,16 @@ def kind_of_routes(mode: Mode, granularity: Granularity, ownership: Ownership) -
     """Return what routes are in a granularity: without copies, each row goes to one rank as it is."""
     once = granularity == "once" and ownership.copies > 1 and mode.collective == "all_to_all"
     return OnceRoutes if once else BatchRoutes
+
+
+def _held(ranks: range, arriving: Iterable[tuple[int, int, Item, list[tuple[int, int]]]]) -> list[list[Held]]:
+    """Return what each of the ranks has once everything has arrived."""
+    held: list[list[Held]] = [[] for _ in ranks]
+    for source, rank, item, runs in arriving:
+        held[rank - ranks.start].extend(Held(source, item, start, stop) for start, stop in runs)
+    for rank, of_rank in zip(ranks, held, strict=True):
+        of_rank.sort(key=lambda one: one.source != rank)
+    return held
 
 
 def _cut(runs: list[tuple[int, int]], low: int, high: int) -> Iterator[tuple[int, int]]:
@@ -149,7 +182,9 @@ def once_route(routes: OnceRoutes, ranks: tuple[int, ...], parent_rank: int) -> 
         for rank, runs in routes._spread(parent_rank, piece)  # noqa: SLF001 - of this file
         for start, stop in runs
     ]
-    held = routes.held[parent_rank]
+    beside = routes.ownership.ranks_of(routes.ownership.shard_of(parent_rank))
+    held_beside = dict(zip(beside, routes.held_at(routes.ownership.shard_of(parent_rank)), strict=True))
+    held = held_beside[parent_rank]
     starts = accumulate((one.stop - one.start for one in held), initial=0)
     wire = sorted(zip(held, starts, strict=False), key=lambda one: one[0].source)
     first = received_route(
@@ -162,24 +197,28 @@ def once_route(routes: OnceRoutes, ranks: tuple[int, ...], parent_rank: int) -> 
         sends=sorted_sends(sends),
         places=[start for _, start in wire],
     )
-    return first.then(_gather(routes, ranks, parent_rank))
+    return first.then(_gather(routes, ranks, parent_rank, held_beside))
 
 
-def _gather(routes: OnceRoutes, ranks: tuple[int, ...], parent_rank: int) -> RankRoute:
-    """Return the second step of one rank: its bucket are the runs that it holds, each a number of its own."""
-    ownership = routes.ownership
-    shard = ownership.shard(ownership.shard_of(parent_rank))
-    held = routes.held[parent_rank]
+def _gather(
+    routes: OnceRoutes, ranks: tuple[int, ...], parent_rank: int, held_beside: dict[int, list[Held]]
+) -> RankRoute:
+    """Return the second step of one rank: its bucket are the runs that it holds, each a number of its own.
+
+    `held_beside` is what the ranks of its CP coordinate hold, by parent rank.
+    """
+    shard = routes.ownership.shard(routes.ownership.shard_of(parent_rank))
+    held = held_beside[parent_rank]
     sends = [
         (rank, number, 0, stop - start)
         for number, (_, item, start, stop) in enumerate(held)
-        for rank in ownership.ranks_of(ownership.shard_of(parent_rank))
+        for rank in held_beside
         if rank == parent_rank or item.item_id not in routes.explicit
     ]
     arrivals = [
         (source, item, [(start, stop)], shard.owned(item.spans))
-        for source in ownership.ranks_of(ownership.shard_of(parent_rank))
-        for _, item, start, stop in (held if source == parent_rank else routes.gathered(source))
+        for source, of_source in held_beside.items()
+        for _, item, start, stop in (held if source == parent_rank else routes.to_gather(of_source))
     ]
     return received_route(
         routes,
