@@ -25,6 +25,11 @@ Entry = dict[str, Any]
 class BrokenError(Exception):
     """Some rank's forward failed, so that all of them stop there."""
 
+    @property
+    def said(self) -> str:
+        """What a result says of it."""
+        return f"forward fails: {self}" if str(self) else "forward fails"
+
 
 def first_input(forward: Forward) -> str:
     """Return the name of what a module's forward takes first."""

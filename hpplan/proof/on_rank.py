@@ -245,7 +245,7 @@ def _run_model(
             return ModelResult(f"logits differ by {apart:.1e}", apart)
         checked((full * weights).sum().backward, ranks)
     except BrokenError as error:
-        return ModelResult(_failure(error), None)
+        return ModelResult(error.said, None)
     wrong, sums = [], []
     own = dict(local.named_parameters())
     for name, parameter in whole.named_parameters():
@@ -262,10 +262,6 @@ def _run_model(
     whole.zero_grad()
     why = f"the gradient of {wrong[0][0]} differs by {wrong[0][1]:.1e}" if wrong else ""
     return ModelResult(why, apart, tuple(wrong), tuple(sums))
-
-
-def _failure(error: BrokenError) -> str:
-    return f"forward fails: {error}" if str(error) else "forward fails"
 
 
 def _layout(parameter: str, plan: Mapping[str, Entry], assumed: Mapping[str, str]) -> Layout:

@@ -84,7 +84,7 @@ def run_unit(unit: Unit) -> Outcome:
         module = checked(partial(local_module, unit), ranks)
         return _compared(unit, module)
     except BrokenError as error:
-        return Outcome(f"forward fails: {error}" if str(error) else "forward fails")
+        return Outcome(error.said)
 
 
 def _compared(unit: Unit, module: torch.nn.Module) -> Outcome:
