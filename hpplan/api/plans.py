@@ -214,6 +214,7 @@ def prove(
     from dataclasses import replace
     from functools import partial
 
+    from hpplan.api.routes import mesh_of_plan
     from hpplan.checks.uneven_dimension import findings
     from hpplan.errors import InvalidInput, UnusableRequest
     from hpplan.models.config import load_config, path_of
@@ -221,7 +222,6 @@ def prove(
     from hpplan.proof.owned import owned_modules
     from hpplan.proof.small import Small
     from hpplan.routing.agreeing_plan import check_mesh
-    from hpplan.routing.mesh import mesh_of_plan
     from hpplan.validation.kinds import take
 
     if mesh is None:
@@ -229,7 +229,7 @@ def prove(
             raise UnusableRequest(
                 f"{plan.place.document} has no `parallel_dims`; give a mesh, such as tp=2,sp"
             )
-        mesh = mesh_of_plan(plan.data["parallel_dims"], plan.place.at("parallel_dims"))
+        mesh = mesh_of_plan(plan)
     else:
         contradictions = list(check_mesh(plan, mesh))
         if contradictions:

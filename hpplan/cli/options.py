@@ -59,7 +59,7 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return add
 
 
-rule_options = together(
+rule_files = together(
     click.option(
         "--rules",
         "rules_file",
@@ -74,6 +74,11 @@ rule_options = together(
         metavar="FILE",
         help="Strategies that join the others and win.",
     ),
+)
+"""What `inputs.read_rules` reads."""
+
+rule_options = together(
+    rule_files,
     click.option("--model-type", metavar="T", help="Model type; wins over that of the rules and the plan."),
 )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hpplan.cli.inputs import only_one_standard_input, read_rules, refuse_overwriting
-from hpplan.cli.options import INPUT, Command, format_option, output_option
+from hpplan.cli.options import INPUT, Command, format_option, output_option, rule_files
 from hpplan.cli.output import Output
 
 if TYPE_CHECKING:
@@ -37,20 +37,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Local processes that run it: cp x tp of the mesh, which is the default.",
 )
-@click.option(
-    "--rules",
-    "rules_file",
-    type=INPUT,
-    metavar="FILE",
-    help="Inline rules, or a training YAML with plan_overrides. Default: the plan's own.",
-)
-@click.option(
-    "--strategies",
-    "strategies_file",
-    type=INPUT,
-    metavar="FILE",
-    help="Strategies that join the others and win.",
-)
+@rule_files
 @output_option("Write the report to FILE.")
 @format_option("Format of the report.", "text", "json", default="text", show_default=True)
 @click.pass_obj
@@ -81,12 +68,13 @@ def command(
     """
     from hpplan.api.documents import read_document
     from hpplan.api.plans import load_plan, prove
+    from hpplan.api.routes import mesh_of_plan
     from hpplan.documents.writer import dump_json
     from hpplan.models.config import path_of
     from hpplan.proof.results import proof_to_data
     from hpplan.reports.findings.formats import renderer
     from hpplan.reports.proof import render
-    from hpplan.routing.mesh import mesh_of_plan, parse_mesh
+    from hpplan.routing.mesh import parse_mesh
 
     only_one_standard_input((path, model_path, rules_file, strategies_file))
     model_file = path_of(model_path)
@@ -96,9 +84,7 @@ def command(
     plan = load_plan(document)
     rules, strategies = read_rules(output, rules_file, strategies_file)
     if launch is not None and (mesh is not None or "parallel_dims" in plan.data):
-        _check_launch(
-            launch, mesh or mesh_of_plan(plan.data["parallel_dims"], plan.place.at("parallel_dims"))
-        )
+        _check_launch(launch, mesh or mesh_of_plan(plan))
     proof = prove(plan, model_file, mesh, rules, strategies, sources=output.sources)
     name = document.source.name
     if format_name == "json":
